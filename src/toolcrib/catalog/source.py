@@ -1,0 +1,78 @@
+"""The `Source` protocol: whatever offers tools, resources or prompts to the broker."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from toolcrib.catalog.tool import JsonObject
+
+ListMethod = Literal["tools/list", "resources/list", "resources/templates/list", "prompts/list"]
+"""The list requests of the protocol, by the method name of the wire."""
+
+RequestMethod = Literal["tools/call", "resources/read", "prompts/get", "completion/complete"]
+"""The requests that a source answers, by the method name of the wire."""
+
+LIST_MEMBERS: Mapping[ListMethod, str] = {
+    "tools/list": "tools",
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
+"""The member of a list result that holds the entries."""
+
+OnProgress = Callable[[float, float | None, str | None], Awaitable[None]]
+"""Receives progress, total (or None) and message (or None) of a request under way."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestContext:
+    """What accompanies one request to a source.
+
+    Attributes:
+        timeout: Seconds until the request is given up; None leaves it to the source's own limit.
+        on_progress: Asks the source for progress; None asks for none.
+        meta: Members for the request's `_meta`, such as trace context.
+        connection_key: Names the caller whose own connection the request must use, where a server may ask
+            that caller something; None uses the shared connection.
+    """
+
+    timeout: float | None = None
+    on_progress: OnProgress | None = None
+    meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    connection_key: str | None = None
+
+
+NO_CONTEXT = RequestContext()
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Whatever offers tools, resources or prompts: an MCP server, local functions, saved scripts."""
+
+    @property
+    def id(self) -> str:
+        """The id that heads this source's tool ids."""
+        ...
+
+    @property
+    def description(self) -> str:
+        """One line about the source from the configuration; empty when there is none."""
+        ...
+
+    async def list(self, method: ListMethod) -> list[JsonObject]:
+        """All entries, over all pages, as the JSON that was sent.
+
+        Raises:
+            ServerError: The source can't be reached or refuses.
+        """
+        ...
+
+    async def request(
+        self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT
+    ) -> JsonObject:
+        """Send one request and return its result as the JSON that was sent.
+
+        Raises:
+            ServerError: The source can't be reached, closed, timed out or answered with a protocol error.
+        """
+        ...
