@@ -1,3 +1,63 @@
 """Toolcrib: one small door to every tool of every MCP server."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from toolcrib.broker import Caller, InvalidArgumentsError, Outcome, Principal
+    from toolcrib.catalog import Tool, ToolMetadata, ToolRegistry
+    from toolcrib.crib import Crib, SearchAnswer
+    from toolcrib.errors import ToolcribError
+    from toolcrib.metatools import MetaTools
+    from toolcrib.schema import ValidationResult
+    from toolcrib.servers import follow_tools, list_tools_metadata
+
+_HOMES = {
+    "Caller": "toolcrib.broker",
+    "Crib": "toolcrib.crib",
+    "InvalidArgumentsError": "toolcrib.broker",
+    "MetaTools": "toolcrib.metatools",
+    "Outcome": "toolcrib.broker",
+    "Principal": "toolcrib.broker",
+    "SearchAnswer": "toolcrib.crib",
+    "Tool": "toolcrib.catalog",
+    "ToolMetadata": "toolcrib.catalog",
+    "ToolRegistry": "toolcrib.catalog",
+    "ToolcribError": "toolcrib.errors",
+    "ValidationResult": "toolcrib.schema",
+    "follow_tools": "toolcrib.servers",
+    "list_tools_metadata": "toolcrib.servers",
+}
+
+__all__ = [
+    "Caller",
+    "Crib",
+    "InvalidArgumentsError",
+    "MetaTools",
+    "Outcome",
+    "Principal",
+    "SearchAnswer",
+    "Tool",
+    "ToolMetadata",
+    "ToolRegistry",
+    "ToolcribError",
+    "ValidationResult",
+    "follow_tools",
+    "list_tools_metadata",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: `import toolcrib` itself stays quick."""
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'toolcrib' has no attribute {name!r}")
+    value = getattr(import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -59,6 +59,14 @@ class Source(Protocol):
         """One line about the source from the configuration; empty when there is none."""
         ...
 
+    async def ensure(self) -> None:
+        """Connect if need be, and bring the catalog up to what the source lists.
+
+        Raises:
+            ServerError: The source can't be reached.
+        """
+        ...
+
     async def list(self, method: ListMethod) -> list[JsonObject]:
         """All entries, over all pages, as the JSON that was sent.
 

@@ -1,0 +1,53 @@
+# Everything here works on a machine with Python 3.11 or newer, make and git; nothing else is installed by hand.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.setup-stamp
+
+.PHONY: setup demo test check format lint types imports real bench docs lock clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c "import sys; sys.exit(sys.version_info < (3, 11) and 'Python 3.11 or newer is needed: make PYTHON=python3.12 …')"
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+demo: setup
+	$(BIN)/toolcrib demo
+
+test: setup
+	$(BIN)/python -m pytest
+
+format: setup
+	$(BIN)/ruff format --check .
+
+lint: setup
+	$(BIN)/ruff check .
+
+types: setup
+	$(BIN)/pyright
+
+imports: setup
+	$(BIN)/lint-imports
+
+check: format lint types imports test docs
+
+real: setup
+	$(BIN)/python tests/real/install.py
+
+bench: setup
+	$(BIN)/python -m bench.tokens
+	$(BIN)/python -m bench.gateway
+
+docs: setup
+	$(BIN)/mkdocs build --quiet --strict
+
+lock: setup
+	$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-emit-find-links --group dev --all-extras pyproject.toml --output-file requirements.lock
+
+clean:
+	rm -rf .venv .real site build dist .pytest_cache .ruff_cache

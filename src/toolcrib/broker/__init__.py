@@ -1,0 +1,42 @@
+"""The broker: validates, authorises, records and sends every request to every source."""
+
+from toolcrib.broker.access import Access
+from toolcrib.broker.broker import Approver, Broker, Sources
+from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Options, Outcome, Principal
+from toolcrib.broker.journal import Ending, Journal, NoJournal
+from toolcrib.broker.parking import NoParking, Parking
+from toolcrib.broker.policy import ALLOW, Decision, Policy, ServerLists
+from toolcrib.broker.prepare import InvalidArgumentsError
+from toolcrib.broker.results import Fit, Whole, content_of, repeats_structure, same_json, text_of, value_of
+
+__all__ = [
+    "ALLOW",
+    "DEFAULT_OPTIONS",
+    "LOCAL",
+    "Access",
+    "Approver",
+    "Broker",
+    "Call",
+    "Caller",
+    "Decision",
+    "Effect",
+    "Ending",
+    "Fit",
+    "InvalidArgumentsError",
+    "Journal",
+    "NoJournal",
+    "NoParking",
+    "Options",
+    "Outcome",
+    "Parking",
+    "Policy",
+    "Principal",
+    "ServerLists",
+    "Sources",
+    "Whole",
+    "content_of",
+    "repeats_structure",
+    "same_json",
+    "text_of",
+    "value_of",
+]

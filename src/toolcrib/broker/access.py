@@ -1,0 +1,65 @@
+"""The visible set: which tool ids a principal may know of."""
+
+from toolcrib.broker.call import Principal
+from toolcrib.broker.policy import Policy
+from toolcrib.catalog import ToolRegistry, VisibleSet
+from toolcrib.errors import UnknownToolError
+from toolcrib.schema import Aliases
+
+
+class Access:
+    """Compiles visible sets, and resolves names within them.
+
+    A set is compiled once per principal and version of the catalog. Names, near misses and candidates come
+    from the set alone: what is outside it is answered as if it did not exist.
+
+    Args:
+        registry: The catalog.
+        policy: Says what is hidden from whom.
+    """
+
+    def __init__(self, registry: ToolRegistry, policy: Policy) -> None:
+        self._registry = registry
+        self._policy = policy
+        self._version = -1
+        self._sets: dict[Principal, VisibleSet] = {}
+        self._aliases: Aliases | None = None
+
+    def visible(self, principal: Principal) -> VisibleSet:
+        """The ids that the principal may know of."""
+        self._refresh()
+        found = self._sets.get(principal)
+        if found is None:
+            found = self._sets[principal] = VisibleSet(
+                tool_id
+                for server in self._registry.servers
+                for tool_id, name in self._registry.raw_names(server).items()
+                if not self._policy.hides(principal, server, name)
+            )
+        return found
+
+    def resolve(self, name: str, principal: Principal) -> str:
+        """The tool id that a name stands for: an exact id first, then other spellings.
+
+        Raises:
+            UnknownToolError: Nothing visible has that name; carries near misses.
+            AmbiguousNameError: Several do.
+        """
+        visible = self.visible(principal)
+        if name in visible:
+            return name
+        if not visible:
+            raise UnknownToolError(name)
+        if self._aliases is None:
+            self._aliases = Aliases(
+                (tool_id, server, raw)
+                for server in self._registry.servers
+                for tool_id, raw in self._registry.raw_names(server).items()
+            )
+        return self._aliases.resolve(name, visible)
+
+    def _refresh(self) -> None:
+        if self._version != self._registry.version:
+            self._version = self._registry.version
+            self._sets.clear()
+            self._aliases = None

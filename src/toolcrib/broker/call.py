@@ -1,0 +1,128 @@
+"""Who asks, and for what: the words that the broker and its parts share."""
+
+import secrets
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from toolcrib.catalog import JsonObject, OnProgress, RequestMethod, Tool
+from toolcrib.schema import ValidationResult
+
+Effect = Literal["read", "write", "destructive", "unknown"]
+"""What a call may do. `unknown` counts as a write."""
+
+Origin = Literal["direct", "script", "console"]
+"""What made a request: a model or program through a face, a script, or a person on the console."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is allowed what: the local user, or the holder of a token."""
+
+    name: str = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A principal in one conversation. Grants, labels and handles belong to a caller."""
+
+    principal: Principal = field(default_factory=Principal)
+    conversation: str = ""
+    origin: Origin = "direct"
+
+
+LOCAL = Caller()
+"""The local user outside any conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request on its way through the broker, after it was resolved and prepared.
+
+    Attributes:
+        id: Unique, for the journal.
+        method: The request on the wire.
+        target: Tool id, or the id of the source for other requests.
+        source: Id of the source.
+        params: What goes on the wire.
+        caller: Who asks.
+        tool: The tool, for `tools/call`.
+        effect: What it may do.
+    """
+
+    method: RequestMethod
+    target: str
+    source: str
+    params: JsonObject
+    caller: Caller
+    tool: Tool | None
+    effect: Effect
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    @property
+    def arguments(self) -> JsonObject:
+        """The arguments of a tool call or prompt; empty for other requests."""
+        arguments: Any = self.params.get("arguments")
+        return arguments if isinstance(arguments, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a face may set for one request.
+
+    Attributes:
+        timeout: Seconds; None leaves it to the server's own limit.
+        on_progress: Receives progress; None asks for none.
+        budget: Most bytes of JSON that the caller takes in one answer; None takes everything.
+        meta: Members for `_meta` of the request, such as trace context.
+        token: What an earlier answer that waits gave, to come back to the parked call.
+        input_responses: The answers to what a parked call asked for, by key.
+    """
+
+    timeout: float | None = None
+    on_progress: OnProgress | None = None
+    budget: int | None = None
+    meta: JsonObject = field(default_factory=dict[str, Any])
+    token: str | None = None
+    input_responses: JsonObject | None = None
+
+
+DEFAULT_OPTIONS = Options()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a call.
+
+    Attributes:
+        kind: `result`; `tool_error`, a result that the server marked as an error; `input_required`, the
+            server asks for something before it goes on.
+        result: The result as the JSON that the server sent, or, with a `handle`, the part that fits.
+        call: The call.
+        changes: What was coerced in the arguments, a sentence each.
+        unvalidated: Why the arguments could not be checked, or None when they were.
+        handle: Name under which the whole result is kept, or None when `result` is whole.
+        token: What to bring along to come back to a parked call, or None.
+    """
+
+    kind: Literal["result", "tool_error", "input_required"]
+    result: JsonObject
+    call: Call
+    changes: tuple[str, ...] = ()
+    unvalidated: str | None = None
+    handle: str | None = None
+    token: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the server marked the result as an error."""
+        return self.kind == "tool_error"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Arguments made ready: coerced, and checked against the tool's own schema."""
+
+    arguments: JsonObject
+    validation: ValidationResult
+    changes: tuple[str, ...] = ()
+    unvalidated: str | None = None

@@ -1,0 +1,37 @@
+"""The catalog: what sources offer, with full definitions, in memory and on disk."""
+
+from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions
+from toolcrib.catalog.metadata import ToolMetadata
+from toolcrib.catalog.registry import ToolRegistry
+from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
+from toolcrib.catalog.source import (
+    LIST_MEMBERS,
+    NO_CONTEXT,
+    ListMethod,
+    OnProgress,
+    RequestContext,
+    RequestMethod,
+    Source,
+)
+from toolcrib.catalog.tool import JsonObject, Tool
+from toolcrib.catalog.visible import VisibleSet
+
+__all__ = [
+    "LIST_MEMBERS",
+    "NO_CONTEXT",
+    "Definitions",
+    "FileDefinitions",
+    "JsonObject",
+    "ListMethod",
+    "MemoryDefinitions",
+    "OnProgress",
+    "RequestContext",
+    "RequestMethod",
+    "Snapshot",
+    "SnapshotStore",
+    "Source",
+    "Tool",
+    "ToolMetadata",
+    "ToolRegistry",
+    "VisibleSet",
+]

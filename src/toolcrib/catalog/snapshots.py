@@ -1,0 +1,181 @@
+"""What one server listed, as stored on disk, so that search needs no running server.
+
+A snapshot is two files: a header, and the tool definitions, one line of compact JSON each. The header holds
+the names and lengths of the lines, so that opening hundreds of snapshots reads hundreds of small files and
+leaves the definitions on disk. The definitions' file is named after its content and never changes, so that a
+process which still reads an older listing is not misled by a newer one. Several processes may share the folder.
+"""
+
+import hashlib
+import os
+import tempfile
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, cast
+
+from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions, parse_line, to_line
+from toolcrib.errors import StoreError
+
+FORMAT = 1
+
+KEEP_SECONDS = 14 * 24 * 3600
+"""How long the definitions of an older listing stay."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What one server said of itself and listed.
+
+    Attributes:
+        server: The server's id.
+        config_hash: Hash of the configuration that the listing was made with.
+        protocol_version: Revision agreed on, such as `2026-07-28`.
+        discovered: The raw result of `server/discover` or `initialize`.
+        digest: SHA-256 over the definitions, hexadecimal.
+        listed_at: Seconds since the epoch.
+        definitions: The tools.
+    """
+
+    server: str
+    config_hash: str
+    protocol_version: str
+    discovered: Mapping[str, Any]
+    digest: str
+    listed_at: float
+    definitions: Definitions = field(repr=False)
+
+    @property
+    def modern(self) -> bool:
+        """Whether the server was spoken to without the `initialize` handshake (2026-07-28 and later)."""
+        return self.protocol_version >= "2026"
+
+    @property
+    def instructions(self) -> str:
+        """The server's own instructions; empty when it has none."""
+        text = self.discovered.get("instructions")
+        return text if isinstance(text, str) else ""
+
+    @classmethod
+    def of_listing(
+        cls,
+        server: str,
+        config_hash: str,
+        protocol_version: str,
+        discovered: Mapping[str, Any],
+        tools: Iterable[Mapping[str, Any]],
+    ) -> "Snapshot":
+        """A snapshot of a listing just made, with the definitions in memory."""
+        definitions = MemoryDefinitions(tools)
+        digest = hashlib.sha256(b"\n".join(definitions.lines)).hexdigest()
+        return cls(server, config_hash, protocol_version, discovered, digest, time.time(), definitions)
+
+
+class SnapshotStore:
+    """The folder of snapshots.
+
+    Args:
+        folder: Created on the first save.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def load(self, server: str, config_hash: str) -> Snapshot | None:
+        """The stored snapshot, or None when there is none or it can't be used."""
+        try:
+            header = parse_line(self._header(server, config_hash).read_bytes())
+            if header["format"] != FORMAT or header["config_hash"] != config_hash:
+                return None
+            digest = str(header["digest"])
+            names = cast("list[str]", header["names"])
+            spans = _spans(cast("list[int]", header["lengths"]))
+            path = self._lines(server, digest)
+            if path.stat().st_size != sum(length + 1 for _, length in spans) or len(names) != len(spans):
+                return None
+            return Snapshot(
+                server=server,
+                config_hash=config_hash,
+                protocol_version=str(header["protocol_version"]),
+                discovered=cast("dict[str, Any]", header["discovered"]),
+                digest=digest,
+                listed_at=float(header["listed_at"]),
+                definitions=FileDefinitions(path, names, spans),
+            )
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def save(self, snapshot: Snapshot) -> Snapshot:
+        """Store a snapshot and return it with its definitions left on disk.
+
+        Raises:
+            StoreError: The folder can't be written.
+        """
+        definitions = snapshot.definitions
+        lines = (
+            definitions.lines
+            if isinstance(definitions, MemoryDefinitions)
+            else [to_line(definitions.read(index)) for index in range(len(definitions.names))]
+        )
+        lengths = [len(line) for line in lines]
+        header = to_line(
+            {
+                "format": FORMAT,
+                "server": snapshot.server,
+                "config_hash": snapshot.config_hash,
+                "protocol_version": snapshot.protocol_version,
+                "discovered": snapshot.discovered,
+                "digest": snapshot.digest,
+                "listed_at": snapshot.listed_at,
+                "names": list(definitions.names),
+                "lengths": lengths,
+            }
+        )
+        path = self._lines(snapshot.server, snapshot.digest)
+        try:
+            self._write(path, b"".join(line + b"\n" for line in lines))
+            self._write(self._header(snapshot.server, snapshot.config_hash), header)
+        except OSError as error:
+            raise StoreError(
+                f"The snapshot of {snapshot.server} can't be written to {self.folder}: {error.strerror or error}.",
+                hint="Make the folder writable, or set TOOLCRIB_STATE_DIR to one that is.",
+            ) from error
+        self._forget_old(snapshot.server, path)
+        return replace(snapshot, definitions=FileDefinitions(path, definitions.names, _spans(lengths)))
+
+    def _header(self, server: str, config_hash: str) -> Path:
+        return self.folder / f"{server[:80]}-{config_hash[:16]}.json"
+
+    def _lines(self, server: str, digest: str) -> Path:
+        return self.folder / f"{server[:80]}-{digest[:32]}.tools"
+
+    def _write(self, path: Path, content: bytes) -> None:
+        """Write a file whole, readable by its owner alone, never seen half written."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handle, name = tempfile.mkstemp(prefix=path.name, dir=self.folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(content)
+            os.replace(name, path)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(name)
+            raise
+
+    def _forget_old(self, server: str, current: Path) -> None:
+        """Delete a server's older definitions once no process is likely to read them any more."""
+        for path in self.folder.glob(f"{server[:80]}-*.tools"):
+            with suppress(OSError):
+                if path != current and time.time() - path.stat().st_mtime > KEEP_SECONDS:
+                    path.unlink()
+
+
+def _spans(lengths: Sequence[int]) -> list[tuple[int, int]]:
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for length in lengths:
+        spans.append((start, length))
+        start += length + 1
+    return spans

@@ -1,0 +1,441 @@
+"""`Crib`: opens a configuration and wires the floors together; the library's front door."""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import anyio
+
+from toolcrib.broker import (
+    LOCAL,
+    Access,
+    Approver,
+    Broker,
+    Caller,
+    Options,
+    Outcome,
+    Policy,
+    ServerLists,
+)
+from toolcrib.catalog import JsonObject, OnProgress, RequestMethod, Snapshot, SnapshotStore, Tool, ToolRegistry
+from toolcrib.config import Config, Variables, config_from_mapping, load_config, user_state_dir
+from toolcrib.crib.finder import Finder, SearchAnswer, SourceSummary
+from toolcrib.crib.sources import SourceTable
+from toolcrib.errors import ServerError, UnknownToolError, UsageError
+from toolcrib.events import CatalogChanged, EventBus, ServerStateChanged
+from toolcrib.functions import LocalFunctions
+from toolcrib.schema import server_ids
+from toolcrib.search import Searcher, make_searcher
+from toolcrib.servers import ConnectedClient, McpServer, ServerPool, ServerStatus, follow_tools
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.client.session import ClientSession
+
+DEFAULT_LIMIT = 8
+"""Hits in one page of a search."""
+
+ConfigLike = str | Path | Sequence[str | Path] | Mapping[str, Any] | Config | None
+
+
+class Crib:
+    """Every tool of every configured server, behind one door.
+
+    Use `Crib.open(...)` or `Crib.from_clients(...)` as an async context manager; nothing is started before it
+    is needed, and everything that was started is ended on leaving. It may be entered and left in different
+    tasks.
+
+    Attributes:
+        config: The configuration.
+        registry: The catalog: all tools known, by id.
+        events: Changes of the catalog and of servers.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        clients: "Mapping[str, Client | ClientSession] | None" = None,
+        searcher: Searcher | None = None,
+        approver: Approver | None = None,
+        policy: Policy | None = None,
+        variables: Variables | None = None,
+        state_dir: Path | None = None,
+    ) -> None:
+        self.config = config
+        self.registry = ToolRegistry()
+        self.events = EventBus()
+        self._variables = variables or Variables(inputs=config.inputs)
+        self._state_dir = state_dir or user_state_dir()
+        self._sources = SourceTable(self.registry)
+        policy = policy or _lists_of(config)
+        self._access = Access(self.registry, policy)
+        self._broker = Broker(self._sources, self.registry, policy, self._access, approver=approver)
+        self._finder = Finder(
+            self.registry,
+            self._access,
+            searcher or make_searcher(config.settings.search.strategy),
+            lambda: list(self._sources),
+            self._index_file(),
+        )
+        for name, client in (clients or {}).items():
+            self._sources.put(ConnectedClient(name, client))
+        self._pool: ServerPool | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._opened = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._listings: dict[str, anyio.Event] = {}
+        self._digests: dict[str, str] = {}
+        self._spawn: Callable[..., None] | None = None
+
+    @classmethod
+    def open(
+        cls,
+        config: ConfigLike = None,
+        *,
+        searcher: Searcher | None = None,
+        approver: Approver | None = None,
+        policy: Policy | None = None,
+        variables: Variables | None = None,
+        state_dir: Path | None = None,
+    ) -> "Crib":
+        """A crib over a configuration.
+
+        Args:
+            config: A file, several files (later ones win), a parsed mapping, or None for the user's own
+                configuration directory.
+            searcher: The search strategy; None takes the configured one.
+            approver: Asked where the policy wants to be asked; without one such calls are refused.
+            policy: What may be seen and called; None takes the `allow` and `deny` lists of the servers.
+            variables: Resolves `${…}`; None takes the environment and the keyring.
+            state_dir: Where snapshots and the index are kept; None takes the user's state directory.
+
+        Raises:
+            ConfigError: The configuration can't be used as a whole.
+        """
+        if isinstance(config, Config):
+            loaded = config
+        elif isinstance(config, Mapping):
+            loaded = config_from_mapping(config)
+        elif config is None:
+            loaded = load_config(None)
+        else:
+            loaded = load_config([config] if isinstance(config, str | Path) else list(config))
+        return cls(
+            loaded,
+            searcher=searcher,
+            approver=approver,
+            policy=policy,
+            variables=variables,
+            state_dir=state_dir,
+        )
+
+    @classmethod
+    def from_clients(
+        cls,
+        clients: "Mapping[str, Client | ClientSession]",
+        *,
+        searcher: Searcher | None = None,
+        approver: Approver | None = None,
+        policy: Policy | None = None,
+    ) -> "Crib":
+        """A crib over SDK clients that are connected already; it neither owns nor closes them.
+
+        Args:
+            clients: Connected clients by the id that heads their tool ids.
+            searcher: See `open`.
+            approver: See `open`.
+            policy: See `open`; None hides nothing.
+        """
+        return cls(
+            config_from_mapping({"mcpServers": {}}),
+            clients=clients,
+            searcher=searcher,
+            approver=approver,
+            policy=policy,
+        )
+
+    async def __aenter__(self) -> Self:
+        if self._owner is not None:
+            raise UsageError("A crib can be entered once.", hint="Open another one.")
+        self._owner = asyncio.create_task(self._own(), name="toolcrib")
+        opened = asyncio.create_task(self._opened.wait())
+        await asyncio.wait({self._owner, opened}, return_when=asyncio.FIRST_COMPLETED)
+        opened.cancel()
+        if self._owner.done():
+            await self._owner
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._owner is not None
+        self._closing.set()
+        with anyio.CancelScope(shield=True):
+            await self._owner
+
+    @property
+    def servers(self) -> list[ServerStatus]:
+        """What is known of each configured server, in the order of the configuration."""
+        return [server.status for server in self._sources.servers]
+
+    def add_functions(
+        self, *functions: Callable[..., Any], server: str = "local", description: str = ""
+    ) -> list[str]:
+        """Add Python functions as tools beside those of the servers, and return their ids.
+
+        Args:
+            functions: Functions with annotated parameters; coroutine functions are awaited.
+            server: The id that heads their tool ids.
+            description: One line about them together.
+
+        Raises:
+            UsageError: A function can't be described, or the id is a configured server's.
+        """
+        source = self._sources.find(server)
+        if source is None:
+            source = LocalFunctions(server, description)
+            self._sources.put(source)
+        elif not isinstance(source, LocalFunctions):
+            raise UsageError(f"{server} is a server already.", hint="Give the functions another `server`.")
+        for function in functions:
+            source.add(function)
+        self._put_definitions(source)
+        return self.registry.keys(server)
+
+    async def search(
+        self,
+        query: str | None,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        offset: int = 0,
+        server: str | None = None,
+        caller: Caller = LOCAL,
+    ) -> SearchAnswer:
+        """Find tools by what they do.
+
+        Args:
+            query: Words; several needs on several lines; `select:id,id`; empty for the servers.
+            limit: Hits in this page.
+            offset: Hits of earlier pages.
+            server: Only tools of this server, by its id or its key in the configuration.
+            caller: Sees nothing outside its visible set.
+
+        Raises:
+            UsageError: There is no such server, or the query is malformed.
+        """
+        if server is not None:
+            server = self._source_id(server)
+        missing = await self._first_listings(server)
+        return await self._finder.search(
+            query, caller=caller, limit=limit, offset=offset, server=server, missing=missing
+        )
+
+    async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
+        """One tool with its full definition, by its id or another spelling of it.
+
+        Raises:
+            UnknownToolError, AmbiguousNameError: No visible tool, or several, have that name.
+            ServerError: Its server was never listed and can't be reached.
+        """
+        try:
+            tool_id = self._access.resolve(name, caller.principal)
+        except UnknownToolError:
+            if not await self._sources.learn(name):
+                raise
+            tool_id = self._access.resolve(name, caller.principal)
+        return self.registry.tool(tool_id)
+
+    async def call(
+        self,
+        name: str,
+        arguments: JsonObject | None = None,
+        *,
+        timeout: float | None = None,
+        on_progress: OnProgress | None = None,
+        caller: Caller = LOCAL,
+    ) -> Outcome:
+        """Call a tool; see `Broker.request` for what it raises.
+
+        Args:
+            name: The tool's id, or another spelling of it.
+            arguments: Its arguments; safe mismatches are mended, others are not sent.
+            timeout: Seconds; None takes the server's own limit.
+            on_progress: Receives progress.
+            caller: Who asks.
+        """
+        return await self.request(
+            "tools/call", name, arguments, caller, Options(timeout=timeout, on_progress=on_progress)
+        )
+
+    async def request(
+        self,
+        method: RequestMethod,
+        target: str,
+        arguments: JsonObject | None = None,
+        caller: Caller = LOCAL,
+        options: Options | None = None,
+    ) -> Outcome:
+        """Make any request through the broker; see `Broker.request`."""
+        return await self._broker.request(method, target, arguments, caller, options or Options())
+
+    def configured(self) -> list[tuple[str, str]]:
+        """Id and configured description of each source that is not disabled: nothing that a server said."""
+        rows: list[tuple[str, str]] = []
+        for source in self._sources:
+            if isinstance(source, McpServer):
+                if not source.config.disabled:
+                    rows.append((source.id, source.config.options.description))
+            else:
+                rows.append((source.id, source.description))
+        return rows
+
+    def overview(self, caller: Caller = LOCAL) -> list[SourceSummary]:
+        """The servers and other sources that have something for the caller."""
+        return self._finder.overview(caller)
+
+    async def refresh(self, server: str | None = None) -> list[ServerStatus]:
+        """List servers anew, all usable ones or one, and return their states; failures are states, not errors."""
+        chosen = self._sources.servers
+        if server is not None:
+            chosen = [self._server(server)]
+
+        async def one(each: McpServer) -> None:
+            try:
+                await each.stop()
+                await each.ensure()
+            except ServerError:
+                return
+
+        async with anyio.create_task_group() as listings:
+            for each in chosen:
+                if each.usable:
+                    listings.start_soon(one, each)
+        return [each.status for each in chosen]
+
+    async def _own(self) -> None:
+        """Hold everything that lives as long as the crib, in one task that enters and leaves it."""
+        async with anyio.create_task_group() as tasks:
+            self._spawn = tasks.start_soon
+            self._pool = ServerPool(
+                self.config,
+                tasks,
+                variables=self._variables,
+                snapshots=SnapshotStore(self._state_dir / "snapshots"),
+                marker=secrets.token_hex(8),
+                on_listed=self._on_listed,
+                on_state=self._on_state,
+            )
+            for server in self._pool:
+                self._sources.put(server)
+                if server.snapshot is not None and server.usable:
+                    self.registry.put(server.snapshot.definitions, server=server.id)
+                    self._digests[server.id] = server.snapshot.digest
+                if server.usable and server.config.options.start == "always":
+                    tasks.start_soon(self._list_quietly, server)
+            await self._list_clients(tasks.start_soon)
+            self._opened.set()
+            await self._closing.wait()
+            await self._pool.close()
+            tasks.cancel_scope.cancel()
+
+    async def _list_clients(self, start_soon: Callable[..., None]) -> None:
+        async def one(client: ConnectedClient) -> None:
+            try:
+                await self._sources.list_tools(client)
+            except ServerError:
+                return  # a client that can't list costs only its own tools
+
+        async with anyio.create_task_group() as listings:
+            for source in list(self._sources):
+                if isinstance(source, ConnectedClient):
+                    listings.start_soon(one, source)
+                    start_soon(self._follow, source)
+
+    async def _follow(self, client: ConnectedClient) -> None:
+        async with follow_tools(client.connection.session, self.registry, client.id):
+            await self._closing.wait()
+
+    async def _first_listings(self, server: str | None) -> list[str]:
+        """List servers that never were, wait a little, and name those that are still to come."""
+        wanted = [
+            each
+            for each in self._sources.servers
+            if each.usable
+            and each.snapshot is None
+            and each.config.options.start != "on_request"
+            and (server is None or each.id == server)
+        ]
+        assert self._spawn is not None, "the crib is not open"
+        for each in wanted:
+            if each.id not in self._listings:
+                self._listings[each.id] = anyio.Event()
+                self._spawn(self._list_quietly, each)
+        with anyio.move_on_after(self.config.settings.first_listing_wait):
+            for each in wanted:
+                await self._listings[each.id].wait()
+        return [each.id for each in wanted if not self._listings[each.id].is_set()]
+
+    async def _list_quietly(self, server: McpServer) -> None:
+        """Connect a server so that it is listed; a failure is its own state."""
+        listed = self._listings.setdefault(server.id, anyio.Event())
+        try:
+            await server.ensure()
+        except ServerError:
+            return
+        finally:
+            listed.set()
+
+    def _on_listed(self, snapshot: Snapshot) -> None:
+        server = self._server(snapshot.server)
+        if self._digests.get(server.id) == snapshot.digest:
+            return
+        self._digests[server.id] = snapshot.digest
+        before = {tool.name: tool.definition for tool in self.registry.tools(server.id)}
+        self.registry.put(snapshot.definitions, server=server.id)
+        after = {tool.name: tool.definition for tool in self.registry.tools(server.id)}
+        change = CatalogChanged(
+            server.id,
+            added=tuple(after.keys() - before.keys()),
+            removed=tuple(before.keys() - after.keys()),
+            changed=tuple(name for name in after.keys() & before.keys() if after[name] != before[name]),
+        )
+        if change.added or change.removed or change.changed:
+            self.events.publish(change)
+
+    def _on_state(self, status: ServerStatus) -> None:
+        self.events.publish(ServerStateChanged(status.id, status.state, status.reason))
+
+    def _put_definitions(self, source: LocalFunctions) -> None:
+        self.registry.cache_from_maps(source.definitions, server=source.id)
+
+    def _server(self, name: str) -> McpServer:
+        if self._pool is None:
+            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
+        return self._pool.get(name)
+
+    def _source_id(self, name: str) -> str:
+        if self._sources.find(name) is not None:
+            return name
+        return self._server(name).id
+
+    def _index_file(self) -> Path | None:
+        """One index a set of configured servers, so that two configurations don't undo each other's."""
+        if not self.config.servers:
+            return None
+        hashes = sorted(f"{key}={entry.config_hash}" for key, entry in self.config.servers.items())
+        digest = hashlib.sha256("\n".join(hashes).encode("utf-8", "surrogatepass")).hexdigest()
+        return self._state_dir / "index" / f"{digest[:16]}.idx"
+
+
+def _lists_of(config: Config) -> ServerLists:
+    ids = server_ids(config.servers)
+    entries = config.servers.items()
+    return ServerLists(
+        allow={ids[key]: entry.options.allow for key, entry in entries if entry.options.allow != ("*",)},
+        deny={ids[key]: entry.options.deny for key, entry in entries},
+    )

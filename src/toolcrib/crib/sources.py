@@ -1,0 +1,81 @@
+"""The sources of one crib by id, as the broker asks for them."""
+
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from toolcrib.broker import Effect
+from toolcrib.catalog import Source, ToolRegistry
+from toolcrib.errors import ServerError
+from toolcrib.functions import LocalFunctions
+from toolcrib.schema import server_ids
+from toolcrib.servers import ConnectedClient, McpServer
+
+
+class SourceTable:
+    """The sources by id.
+
+    Args:
+        registry: Takes what a source lists when it is first learned of.
+    """
+
+    def __init__(self, registry: ToolRegistry) -> None:
+        self._registry = registry
+        self._sources: dict[str, Source] = {}
+
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self._sources.values())
+
+    def put(self, source: Source) -> None:
+        """Add a source, in place of one of the same id."""
+        self._sources[source.id] = source
+
+    def find(self, source_id: str) -> Source | None:
+        """The source of that id, or None."""
+        return self._sources.get(source_id)
+
+    @property
+    def servers(self) -> list[McpServer]:
+        """The configured MCP servers among the sources."""
+        return [source for source in self if isinstance(source, McpServer)]
+
+    def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:
+        """The configured effects by glob over tool names, and whether the source is trusted.
+
+        Local functions are the program's own and trusted; clients that a program handed in are not.
+        """
+        source = self._sources.get(source_id)
+        if isinstance(source, McpServer):
+            options = source.config.options
+            return cast("Mapping[str, Effect]", options.effects), options.trust == "trusted"
+        return {}, isinstance(source, LocalFunctions)
+
+    async def learn(self, name: str) -> bool:
+        """Connect the source that a name begins with, if it was never listed; whether it is listed now.
+
+        A source that can't be reached is the answer to a call of one of its tools, so that error passes.
+
+        Raises:
+            ServerError: The source can't be reached.
+        """
+        head = name.replace("__", ".").replace("/", ".").partition(".")[0]
+        if not head:
+            return False
+        source = self.find(head) or self.find(next(iter(server_ids([head]).values())))
+        if source is None or source.id in self._registry.servers:
+            return False
+        if isinstance(source, McpServer) and source.config.disabled:
+            return False
+        await self.list_tools(source)
+        return True
+
+    async def list_tools(self, source: Source) -> None:
+        """Bring the registry up to what a source lists.
+
+        Raises:
+            ServerError: The source can't be reached.
+        """
+        await source.ensure()
+        if isinstance(source, ConnectedClient):
+            self._registry.cache_from_maps(await source.list("tools/list"), server=source.id)
+        if isinstance(source, McpServer) and source.id not in self._registry.servers:
+            raise ServerError(source.id, f"{source.id} lists no tools.")

@@ -1,0 +1,120 @@
+"""The constant tools that a model sees, built from configured text only.
+
+The same configuration and principal give the same bytes, whatever the servers say or do: a changed definition
+would cost every conversation its prompt cache, and a server's own words have no place in a description that
+the model trusts.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+from toolcrib.catalog import JsonObject
+from toolcrib.tokens import count_tokens
+
+SEARCH_TOOLS = "search_tools"
+GET_TOOL_DETAILS = "get_tool_details"
+CALL_TOOL = "call_tool"
+
+DETAILS = ("name", "brief", "signature", "full")
+"""How much a search says of each hit."""
+
+MOST_HITS = 50
+
+
+def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int) -> list[JsonObject]:
+    """The definitions of the meta-tools.
+
+    Args:
+        servers: Id and configured description of each visible server, in the order of the configuration.
+        token_budget: Most tokens that the servers' names and descriptions may take.
+    """
+    return [
+        _tool(
+            SEARCH_TOOLS,
+            "Find tools by what they do. Search before you say that something can't be done. One action a line: "
+            'each line is searched for itself, such as "create an issue". `select:id,id` shows tools whose ids '
+            "you know; an empty query lists the servers. Found ids are used as they are in call_tool and "
+            f"{GET_TOOL_DETAILS}.{_servers_line(servers, token_budget)}",
+            {
+                "query": {"type": "string", "description": "What to do, in words; one action a line"},
+                "server": {"type": "string", "description": "Only tools of this server"},
+                "detail": {
+                    "type": "string",
+                    "enum": list(DETAILS),
+                    "description": "How much to say of each tool; signature unless set",
+                },
+                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_HITS, "description": "8 unless set"},
+                "cursor": {"type": "string", "description": "From an earlier answer, for the next hits"},
+            },
+            [],
+            {"title": "Search tools", "readOnlyHint": True, "openWorldHint": False},
+        ),
+        _tool(
+            GET_TOOL_DETAILS,
+            "The full definition of a tool: description, input and output schema, annotations and an example "
+            "call. Read it before you call a tool whose signature leaves questions open.",
+            {"name": {"type": "string", "description": "A tool id, or several with commas between"}},
+            ["name"],
+            {"title": "Get tool details", "readOnlyHint": True, "openWorldHint": False},
+        ),
+        _tool(
+            CALL_TOOL,
+            "Call a tool by its id. Arguments are checked against the tool's schema first; if they don't fit, "
+            "nothing is called and the answer shows the schema.",
+            {
+                "name": {"type": "string", "description": "The tool's id"},
+                "arguments": {
+                    "type": "object",
+                    "additionalProperties": True,
+                    "description": "The tool's arguments by name",
+                },
+            },
+            ["name"],
+            {"title": "Call a tool", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
+        ),
+    ]
+
+
+def _tool(
+    name: str, description: str, properties: JsonObject, required: list[str], annotations: JsonObject
+) -> JsonObject:
+    schema: JsonObject = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    return {"name": name, "description": description, "inputSchema": schema, "annotations": annotations}
+
+
+def _servers_line(servers: Iterable[tuple[str, str]], token_budget: int) -> str:
+    """The servers' names, with their descriptions while those fit, and with a count of the rest when not even
+    the names do."""
+    rows = [(server, _one_line(description)) for server, description in servers]
+    if not rows:
+        return ""
+    full = ", ".join(f"{server} ({text})" if text else server for server, text in rows)
+    if count_tokens(full) <= token_budget:
+        return f" Servers: {full}."
+    shown: list[str] = []
+    spent = 0
+    for server, _ in rows:
+        spent += count_tokens(f"{server}, ")
+        if spent > token_budget:
+            return f" Servers: {', '.join(shown)} and {len(rows) - len(shown)} more."
+        shown.append(server)
+    return f" Servers: {', '.join(_with_descriptions(rows, token_budget - spent))}."
+
+
+def _with_descriptions(rows: list[tuple[str, str]], left: int) -> list[str]:
+    """The names, the first ones with their description while tokens are left."""
+    texts: list[str] = []
+    for server, description in rows:
+        cost = count_tokens(f" ({description})") if description else 0
+        if description and cost <= left:
+            texts.append(f"{server} ({description})")
+            left -= cost
+        else:
+            texts.append(server)
+    return texts
+
+
+def _one_line(text: Any) -> str:
+    return " ".join(str(text).split())[:120]

@@ -1,0 +1,115 @@
+"""What a model reads: search answers, definitions and errors as short texts."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from toolcrib.broker import InvalidArgumentsError
+from toolcrib.catalog import JsonObject, Tool
+from toolcrib.crib import FoundTool, SearchAnswer
+from toolcrib.errors import ToolcribError
+from toolcrib.schema import example_call, first_sentence, signature
+from toolcrib.search.query import Browse
+
+BRIEF_CHARACTERS = 120
+_SCHEMA_CHARACTERS = 6_000
+"""A schema longer than this is left to get_tool_details; the signature and the problems are enough to mend a
+call, and the longest real schema alone has 77,000 characters."""
+
+
+def compact(value: Any) -> str:
+    """A value as JSON without blanks, readable in any script."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def search_text(answer: SearchAnswer, detail: str, cursor: str | None) -> str:
+    """A search answer as text.
+
+    Args:
+        answer: What was found.
+        detail: How much to say of each tool; see `DETAILS`.
+        cursor: Leads to the next hits; None when there are none.
+    """
+    if isinstance(answer.query, Browse):
+        return _sources_text(answer)
+    lines: list[str] = [f"Unknown: {problem}" for problem in answer.unknown]
+    if answer.found and answer.nothing_fits:
+        lines.append("Probably nothing here does this. The nearest:")
+    elif not answer.found and not answer.unknown:
+        lines.append("Nothing found. Try other words for the action and its object, or an empty query.")
+    for group in _by_server(answer.found):
+        lines += [_hit_text(tool, detail) for tool in group]
+    if cursor is not None:
+        left = answer.total - answer.offset - len(answer.found)
+        lines.append(f'{left} more with cursor "{cursor}".')
+    if answer.missing:
+        lines.append(f"Not searched yet, still starting: {', '.join(answer.missing)}.")
+    return "\n".join(lines)
+
+
+def details_text(tool: Tool) -> str:
+    """A tool's full definition as one JSON object: its id, signature, an example call, and the definition with
+    exactly the values that the server sent."""
+    return compact(
+        {
+            "id": tool.id,
+            "signature": tool_signature(tool),
+            "example": {"name": tool.id, "arguments": example_call(tool.input_schema)},
+            "definition": tool.definition,
+        }
+    )
+
+
+def tool_signature(tool: Tool) -> str:
+    """The tool's id with its parameters and result on one line."""
+    return signature(tool.id, tool.input_schema, tool.output_schema)
+
+
+def error_text(error: ToolcribError) -> str:
+    """An error as a model reads it; with wrong arguments, also the tool's signature and schema."""
+    if not isinstance(error, InvalidArgumentsError):
+        return str(error)
+    tool = error.tool
+    lines = [f"The arguments of {tool.id} are not valid, so nothing was called:"]
+    lines += [f"- {problem.path or '/'}: {problem.message}" for problem in error.result.errors]
+    lines.append(f"Signature: {tool_signature(tool)}")
+    schema = compact(tool.input_schema)
+    if len(schema) <= _SCHEMA_CHARACTERS:
+        lines.append(f"Schema: {schema}")
+    else:
+        lines.append(f"The schema is long; get_tool_details shows it: {tool.id}")
+    return "\n".join(lines)
+
+
+def text_result(text: str, *, is_error: bool = False) -> JsonObject:
+    """A tool result of one text."""
+    return {"content": [{"type": "text", "text": text}], "isError": is_error}
+
+
+def _by_server(found: Iterable[FoundTool]) -> list[list[Tool]]:
+    """The tools of each server together, servers in the order of their best hit."""
+    groups: dict[str, list[Tool]] = {}
+    for each in found:
+        groups.setdefault(each.tool.server, []).append(each.tool)
+    return list(groups.values())
+
+
+def _hit_text(tool: Tool, detail: str) -> str:
+    if detail == "name":
+        return tool.id
+    if detail == "full":
+        return details_text(tool)
+    about = first_sentence(tool.description, BRIEF_CHARACTERS) or tool.title
+    head = tool_signature(tool) if detail == "signature" else tool.id
+    return f"{head}\n  {about}" if about else head
+
+
+def _sources_text(answer: SearchAnswer) -> str:
+    if not answer.sources:
+        return "No servers are configured."
+    lines: list[str] = []
+    for source in answer.sources:
+        count = "not listed yet" if source.tools is None else f"{source.tools} tools"
+        about = f": {first_sentence(source.description, BRIEF_CHARACTERS)}" if source.description else ""
+        lines.append(f"{source.id} ({count}){about}")
+    return "\n".join(lines)

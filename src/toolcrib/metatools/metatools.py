@@ -1,0 +1,102 @@
+"""`MetaTools`: answers calls of the constant tools, alike for the gateway, LLM clients and the command line."""
+
+from toolcrib.broker import LOCAL, Caller, Options
+from toolcrib.catalog import JsonObject
+from toolcrib.crib import DEFAULT_LIMIT, Crib
+from toolcrib.errors import ToolcribError, UsageError, shown
+from toolcrib.metatools.definitions import CALL_TOOL, DETAILS, GET_TOOL_DETAILS, MOST_HITS, SEARCH_TOOLS, meta_tools
+from toolcrib.metatools.forgiving import text, tool_call, whole_number
+from toolcrib.metatools.formatting import details_text, error_text, search_text, text_result
+from toolcrib.search.paging import decode_cursor, encode_cursor
+
+CHANGES_META = "toolcrib/changes"
+"""Member of a result's `_meta` that tells what was mended in the arguments."""
+
+UNVALIDATED_META = "toolcrib/unvalidated"
+"""Member of a result's `_meta` that tells why the arguments could not be checked."""
+
+
+class MetaTools:
+    """The constant tools over one crib.
+
+    Args:
+        crib: An open crib.
+    """
+
+    def __init__(self, crib: Crib) -> None:
+        self._crib = crib
+        self._definitions: list[JsonObject] | None = None
+
+    def definitions(self, caller: Caller = LOCAL) -> list[JsonObject]:
+        """The definitions that a model sees: the same in every answer."""
+        if self._definitions is None:
+            self._definitions = meta_tools(
+                self._crib.configured(), token_budget=self._crib.config.settings.servers_description
+            )
+        return self._definitions
+
+    def knows(self, name: str) -> bool:
+        """Whether that is one of the constant tools."""
+        return name in {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL}
+
+    async def call(
+        self, name: str, arguments: JsonObject, caller: Caller = LOCAL, options: Options | None = None
+    ) -> JsonObject:
+        """Answer a call with a tool result as JSON; what went wrong is a result marked as an error.
+
+        Raises:
+            UsageError: It is none of the constant tools.
+        """
+        if not self.knows(name):
+            raise UsageError(f"There is no tool {shown(name)} here.", hint=f"Call other tools by {CALL_TOOL}.")
+        try:
+            if name == SEARCH_TOOLS:
+                return await self._search(arguments, caller)
+            if name == GET_TOOL_DETAILS:
+                return await self._details(arguments, caller)
+            return await self._call(arguments, caller, options or Options())
+        except ToolcribError as error:
+            return text_result(error_text(error), is_error=True)
+
+    async def _search(self, arguments: JsonObject, caller: Caller) -> JsonObject:
+        query = text(arguments, "query", "queries", "q") or ""
+        server = text(arguments, "server") or None
+        detail = text(arguments, "detail") or "signature"
+        if detail not in DETAILS:
+            raise UsageError(f"`detail` must be one of {', '.join(DETAILS)}.")
+        limit = whole_number(arguments, "limit", DEFAULT_LIMIT, MOST_HITS)
+        cursor = text(arguments, "cursor")
+        key = f"{server or ''}\n{query}"
+        offset = decode_cursor(cursor, key) if cursor else 0
+        answer = await self._crib.search(query, limit=limit, offset=offset, server=server, caller=caller)
+        reached = answer.offset + len(answer.found)
+        following = encode_cursor(key, reached) if answer.found and reached < answer.total else None
+        return text_result(search_text(answer, detail, following))
+
+    async def _details(self, arguments: JsonObject, caller: Caller) -> JsonObject:
+        names = text(arguments, "name", "names", "tool", "id", "ids") or ""
+        wanted = [name.strip() for name in names.replace("\n", ",").split(",") if name.strip()]
+        if not wanted:
+            raise UsageError("get_tool_details needs a tool's id as `name`.", hint="search_tools finds it.")
+        blocks: list[JsonObject] = []
+        failed = 0
+        for name in wanted:
+            try:
+                tool = await self._crib.tool(name, caller=caller)
+                blocks.append({"type": "text", "text": details_text(tool)})
+            except ToolcribError as error:
+                failed += 1
+                blocks.append({"type": "text", "text": error_text(error)})
+        return {"content": blocks, "isError": failed == len(wanted)}
+
+    async def _call(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
+        name, inner = tool_call(arguments)
+        outcome = await self._crib.request("tools/call", name, inner, caller, options)
+        notes: JsonObject = {}
+        if outcome.changes:
+            notes[CHANGES_META] = list(outcome.changes)
+        if outcome.unvalidated is not None:
+            notes[UNVALIDATED_META] = outcome.unvalidated
+        if not notes:
+            return outcome.result
+        return {**outcome.result, "_meta": {**(outcome.result.get("_meta") or {}), **notes}}

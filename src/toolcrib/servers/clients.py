@@ -1,0 +1,149 @@
+"""SDK clients that somebody else connected: used as sources, neither owned nor closed."""
+
+import inspect
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from typing import TYPE_CHECKING, Any, cast
+
+import anyio
+from mcp import Client
+from mcp.client.session import ClientSession
+
+from toolcrib.catalog import (
+    NO_CONTEXT,
+    JsonObject,
+    ListMethod,
+    RequestContext,
+    RequestMethod,
+    ToolMetadata,
+    ToolRegistry,
+)
+from toolcrib.errors import ServerClosedError, ServerError
+from toolcrib.servers.connection import Connection
+from toolcrib.servers.era import Negotiated
+from toolcrib.servers.wire import accepted_tools
+
+if TYPE_CHECKING:
+    from mcp_types import ServerNotification
+
+_REQUEST_SECONDS = 60.0
+
+
+class ConnectedClient:
+    """A connected SDK client as a source.
+
+    Args:
+        source_id: The id that heads its tool ids.
+        client: An entered `mcp.Client`, or an initialised `ClientSession`.
+    """
+
+    def __init__(self, source_id: str, client: Client | ClientSession) -> None:
+        self.id = source_id
+        self.description = ""
+        session = client if isinstance(client, ClientSession) else client.session
+        self._connection = Connection(source_id, session, anyio.Event(), _negotiated=_agreed(session))
+
+    @property
+    def connection(self) -> Connection:
+        """The connection around the client's session."""
+        return self._connection
+
+    async def ensure(self) -> None:
+        """Nothing to do: whoever gave the client keeps it connected."""
+
+    async def list(self, method: ListMethod) -> list[JsonObject]:
+        """All entries over all pages, as sent. See `Source.list`."""
+        entries = await self._connection.list(method, _REQUEST_SECONDS)
+        if method == "tools/list":
+            return accepted_tools(self._connection.session, entries)[0]
+        return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
+
+    async def request(
+        self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT
+    ) -> JsonObject:
+        """Send one request and return its result as sent. See `Source.request`."""
+        if context.timeout is None:
+            context = RequestContext(_REQUEST_SECONDS, context.on_progress, context.meta, context.connection_key)
+        try:
+            return await self._connection.request(method, params, context)
+        except RuntimeError as error:  # the SDK's word for a session that is not entered
+            raise ServerClosedError(
+                self.id, f"The client given for {self.id} is not connected: {error}.", hint="Enter it first."
+            ) from error
+
+
+async def list_tools_metadata(
+    client: Client | ClientSession, registry: ToolRegistry, server: str | None = None
+) -> list[ToolMetadata]:
+    """List a connected client's tools over all pages, cache them, and return their metadata.
+
+    A failed listing raises and leaves the registry as it was.
+
+    Args:
+        client: An entered `mcp.Client`, or an initialised `ClientSession`.
+        registry: Takes the full definitions.
+        server: Keys become tool ids and only this server's part is replaced; None replaces everything.
+
+    Raises:
+        ServerError: The server refused or was gone.
+    """
+    tools = await ConnectedClient(server or "client", client).list("tools/list")
+    registry.cache_from_maps(tools, server=server)
+    keys = registry.keys(server) if server is not None else registry.tool_names
+    return [found for key in keys if (found := registry.get_metadata(key)) is not None]
+
+
+@asynccontextmanager
+async def follow_tools(
+    client: Client | ClientSession, registry: ToolRegistry, server: str | None = None
+) -> AsyncIterator[None]:
+    """Keep a registry fresh while the block runs: each `list_changed` of the client lists its tools again.
+
+    Works in both protocol eras: by `subscriptions/listen` from 2026-07-28 on, by the notification before it.
+    A listing that fails leaves the registry as it was.
+    """
+    session = client if isinstance(client, ClientSession) else client.session
+    changed = anyio.Event()
+
+    async def on_message(message: "ServerNotification | Exception") -> None:
+        nonlocal changed
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            changed.set()
+
+    async def refresh() -> None:
+        nonlocal changed
+        while True:
+            await changed.wait()
+            changed = anyio.Event()
+            with suppress(ServerError):
+                await list_tools_metadata(client, registry, server)
+
+    async def listen() -> None:
+        async with cast("Client", client).listen(tools_list_changed=True) as events:
+            async for _ in events:
+                changed.set()
+
+    previous: Any = session._message_handler  # pyright: ignore[reportPrivateUsage]
+
+    async def both(message: Any) -> None:
+        await on_message(message)
+        result = previous(message)
+        if inspect.isawaitable(result):
+            await result
+
+    session._message_handler = both  # pyright: ignore[reportPrivateUsage]
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(refresh)
+            if session.discover_result is not None and isinstance(client, Client):
+                tasks.start_soon(listen)
+            yield
+            tasks.cancel_scope.cancel()
+    finally:
+        session._message_handler = previous  # pyright: ignore[reportPrivateUsage]
+
+
+def _agreed(session: ClientSession) -> Negotiated:
+    result = session.initialize_result or session.discover_result
+    raw = {} if result is None else result.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return Negotiated(session.protocol_version or "", raw)

@@ -1,0 +1,224 @@
+"""One live connection to a server: the transport, the session on it, and requests that return raw JSON."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import anyio
+from mcp.client.session import ClientSession, IncomingMessage
+from mcp.shared.dispatcher import OnNotify, OnNotifyIntercept, OnRequest
+from mcp.shared.exceptions import MCPError
+from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
+from mcp.shared.transport_context import TransportContext
+from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+
+from toolcrib import __version__
+from toolcrib.catalog import LIST_MEMBERS, JsonObject, ListMethod, RequestContext, RequestMethod
+from toolcrib.config import ResolvedServer
+from toolcrib.errors import CallTimeoutError, ProtocolError, ServerClosedError, ServerError, UnknownOutcomeError
+from toolcrib.servers.era import Negotiated, Protocol, negotiate
+from toolcrib.servers.stderr import StderrTail
+from toolcrib.servers.wire import raw_request
+
+CLIENT_INFO = Implementation(name="toolcrib", version=__version__)
+
+_MOST_PAGES = 1_000
+
+
+class _WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
+    """The SDK's dispatcher, which also tells when its connection has ended."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.ended = anyio.Event()
+
+    async def run(
+        self,
+        on_request: OnRequest,
+        on_notify: OnNotify,
+        on_notify_intercept: OnNotifyIntercept | None = None,
+        *,
+        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
+    ) -> None:
+        try:
+            await super().run(on_request, on_notify, on_notify_intercept, task_status=task_status)
+        finally:
+            self.ended.set()
+
+
+@dataclass(slots=True)
+class Connection:
+    """A connected and initialised session with one server.
+
+    Attributes:
+        server: The server's id.
+        session: The SDK's session.
+        ended: Set when the connection has ended, from whatever side.
+        pid: Process id of a stdio server.
+        exit_code: Tells the exit code of a stdio server that has ended, else None.
+    """
+
+    server: str
+    session: ClientSession
+    ended: anyio.Event
+    pid: int | None = None
+    exit_code: Callable[[], int | None] = field(default=lambda: None)
+    _negotiated: Negotiated | None = None
+
+    @property
+    def negotiated(self) -> Negotiated:
+        """The revision agreed on and what the server said of itself."""
+        assert self._negotiated is not None
+        return self._negotiated
+
+    def offers(self, capability: str) -> bool:
+        """Whether the server claims a capability, such as `tools`."""
+        capabilities = self.negotiated.discovered.get("capabilities")
+        return isinstance(capabilities, dict) and capability in cast("dict[str, Any]", capabilities)
+
+    async def open(self, protocol: Protocol, *, probe_timeout: float) -> None:
+        """Settle the protocol era; see `negotiate`."""
+        self._negotiated = await negotiate(self.session, protocol, probe_timeout=probe_timeout)
+
+    async def list(self, method: ListMethod, timeout: float) -> list[Any]:
+        """All entries over all pages, as sent. A cursor that repeats ends the list.
+
+        Raises:
+            ServerError: See `request`.
+        """
+        entries: list[Any] = []
+        seen: set[str] = set()
+        params: JsonObject = {}
+        for _ in range(_MOST_PAGES):
+            result = await self.send(method, params, RequestContext(timeout=timeout))
+            page = result.get(LIST_MEMBERS[method])
+            if isinstance(page, list):
+                entries += cast("list[Any]", page)
+            cursor = result.get("nextCursor")
+            if not isinstance(cursor, str) or cursor in seen:
+                break
+            seen.add(cursor)
+            params = {"cursor": cursor}
+        return entries
+
+    async def request(self, method: RequestMethod, params: JsonObject, context: RequestContext) -> JsonObject:
+        """Send a request that may have an effect; see `send`."""
+        return await self.send(method, params, context)
+
+    async def send(self, method: str, params: JsonObject, context: RequestContext) -> JsonObject:
+        """Send a request and return its result as the JSON that was sent.
+
+        The time limit starts anew with each progress notification, as the protocol allows (lifecycle,
+        timeouts). A cancelled or timed out request is cancelled at the server.
+
+        Raises:
+            ProtocolError: The server answered with a JSON-RPC error.
+            CallTimeoutError: No answer in time.
+            ServerClosedError: The connection had ended before the request was sent.
+            UnknownOutcomeError: It ended after that.
+        """
+        if self.ended.is_set():
+            raise ServerClosedError(self.server, f"The connection to {self.server} has ended.")
+        if context.meta:
+            params = {**params, "_meta": {**(params.get("_meta") or {}), **context.meta}}
+        try:
+            with anyio.CancelScope() as scope:
+                return await self._send_within(scope, method, params, context)
+        except MCPError as error:
+            if error.error.code == CONNECTION_CLOSED and self.ended.is_set():
+                raise UnknownOutcomeError(
+                    self.server, f"{self.server} ended its connection while {method} was under way."
+                ) from error
+            raise ProtocolError(
+                self.server, error.error.message, rpc_code=error.error.code, data=error.error.data
+            ) from error
+        except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
+            raise UnknownOutcomeError(
+                self.server, f"The connection to {self.server} broke while {method} was under way: {error}."
+            ) from error
+        raise CallTimeoutError(
+            self.server,
+            f"{self.server} did not answer {method} within {context.timeout:g} s.",
+            hint="Its `timeout` can be raised in the configuration.",
+        )
+
+    async def _send_within(
+        self, scope: anyio.CancelScope, method: str, params: JsonObject, context: RequestContext
+    ) -> JsonObject:
+        limit = context.timeout
+        report = context.on_progress
+        if limit is not None:
+            scope.deadline = anyio.current_time() + limit
+
+        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+            if limit is not None:
+                scope.deadline = anyio.current_time() + limit
+            if report is not None:
+                await report(progress, total, message)
+
+        return await raw_request(
+            self.session, method, params, on_progress=None if report is None else on_progress
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """What a stdio server wrote beside the protocol: to standard error, and junk on standard output."""
+
+    errors: StderrTail = field(default_factory=StderrTail)
+    junk: StderrTail = field(default_factory=StderrTail)
+
+    @property
+    def lines(self) -> list[str]:
+        """The kept lines of standard error, then those of standard output marked as such."""
+        return [*self.errors.lines, *(f"(stdout) {line}" for line in self.junk.lines)]
+
+
+@asynccontextmanager
+async def connect(
+    server: str,
+    resolved: ResolvedServer,
+    marker: str,
+    output: Output,
+    on_tools_changed: Callable[[], Awaitable[None]],
+) -> AsyncIterator[Connection]:
+    """Open the transport and enter a session on it; the era is settled by `Connection.open`.
+
+    Must be entered and left in one task (the SDK's rule).
+
+    Raises:
+        ServerError: The process can't be started, or the address can't be reached.
+    """
+
+    async def on_message(message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            await on_tools_changed()
+
+    async with AsyncExitStack() as stack:
+        read, write, pid, exit_code = await _transport(stack, server, resolved, marker, output)
+        dispatcher = _WatchedDispatcher(read, write)
+        session = ClientSession(dispatcher=dispatcher, message_handler=on_message, client_info=CLIENT_INFO)
+        await stack.enter_async_context(session)
+        yield Connection(server, session, dispatcher.ended, pid, exit_code)
+
+
+async def _transport(
+    stack: AsyncExitStack, server: str, resolved: ResolvedServer, marker: str, output: Output
+) -> tuple[Any, Any, int | None, Callable[[], int | None]]:
+    if resolved.transport == "stdio":
+        from toolcrib.servers.stdio import StdioCommand, stdio_transport
+
+        assert resolved.command is not None
+        start = StdioCommand(resolved.command, resolved.args, resolved.env, resolved.cwd, marker)
+        streams = await stack.enter_async_context(stdio_transport(server, start, output.errors, output.junk))
+        return streams.read, streams.write, streams.process.pid, lambda: streams.process.returncode
+    from toolcrib.servers.http import http_transport
+
+    read, write = await stack.enter_async_context(http_transport(server, resolved))
+    return read, write, None, lambda: None
+
+
+def closed_while(error: ServerError) -> bool:
+    """Whether an error means that the connection is of no more use."""
+    return isinstance(error, ServerClosedError | UnknownOutcomeError)

@@ -1,0 +1,87 @@
+"""All configured servers of one crib."""
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from typing import Any
+
+import anyio
+from anyio.abc import TaskGroup
+
+from toolcrib.catalog import Snapshot, SnapshotStore
+from toolcrib.config import Config, Variables
+from toolcrib.errors import UsageError, shown
+from toolcrib.schema import server_ids
+from toolcrib.servers.server import McpServer, Surroundings
+from toolcrib.servers.status import ServerStatus
+
+
+class ServerPool:
+    """All configured servers of one crib, by id.
+
+    Args:
+        config: The servers, in the order of the configuration.
+        tasks: The task group that the servers' owner tasks run in.
+        variables: Resolves `${…}` at connect time.
+        snapshots: Where listings are kept.
+        marker: The instance id that children carry.
+        on_listed: Told of every new listing.
+        on_state: Told of every change of state.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        tasks: TaskGroup,
+        *,
+        variables: Variables,
+        snapshots: SnapshotStore,
+        marker: str,
+        on_listed: Callable[[Snapshot], None],
+        on_state: Callable[[ServerStatus], None],
+    ) -> None:
+        def spawn(task: Callable[..., Awaitable[Any]], *args: Any) -> None:
+            tasks.start_soon(task, *args)
+
+        around = Surroundings(
+            spawn=spawn,
+            starts=anyio.CapacityLimiter(config.settings.max_parallel_starts),
+            variables=variables,
+            marker=marker,
+            snapshots=snapshots,
+            on_listed=on_listed,
+            on_state=on_state,
+            timeout=config.settings.timeout,
+            start_timeout=config.settings.start_timeout,
+        )
+        ids = server_ids(config.servers)
+        self._servers: Mapping[str, McpServer] = {
+            ids[key]: McpServer(ids[key], entry, around) for key, entry in config.servers.items()
+        }
+
+    def __iter__(self) -> Iterator[McpServer]:
+        return iter(self._servers.values())
+
+    def __contains__(self, server: object) -> bool:
+        return server in self._servers
+
+    def __len__(self) -> int:
+        return len(self._servers)
+
+    def get(self, server: str) -> McpServer:
+        """One server by its id or by its key in the configuration.
+
+        Raises:
+            UsageError: There is no such server.
+        """
+        found = self._servers.get(server)
+        if found is None:
+            found = next((each for each in self if each.config.key == server), None)
+        if found is None:
+            known = ", ".join(list(self._servers)[:30]) or "none"
+            raise UsageError(f"There is no server {shown(server)}.", hint=f"The configured ones: {known}.")
+        return found
+
+    async def close(self) -> None:
+        """Stop all servers at once and wait until their processes are gone."""
+        async with anyio.create_task_group() as stops:
+            for server in self:
+                stops.start_soon(server.stop)

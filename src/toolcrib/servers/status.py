@@ -1,0 +1,52 @@
+"""What is known of one server at a moment."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+State = Literal["dormant", "starting", "ready", "failed", "disabled"]
+"""`dormant`: not connected, and started when needed. `failed`: the last attempt failed; the next need tries
+again."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """What is known of one server at a moment.
+
+    Attributes:
+        id: The server's id.
+        key: Its key in the configuration.
+        state: See `State`.
+        reason: Why it failed; empty otherwise.
+        output: Its first and last lines on standard error, when it failed.
+        era: `modern` (2026-07-28), `handshake`, or None while never connected.
+        protocol_version: The revision agreed on last, or None.
+        tools: How many tools it listed last, or None while never listed.
+        pid: Process id of a running stdio server, or None.
+        description: From the configuration, else the server's own title or name.
+    """
+
+    id: str
+    key: str
+    state: State
+    reason: str = ""
+    output: tuple[str, ...] = ()
+    era: Literal["modern", "handshake"] | None = None
+    protocol_version: str | None = None
+    tools: int | None = None
+    pid: int | None = None
+    description: str = ""
+
+    def to_json(self) -> dict[str, object]:
+        """All members, by name."""
+        return {
+            "id": self.id,
+            "key": self.key,
+            "state": self.state,
+            "reason": self.reason,
+            "output": list(self.output),
+            "era": self.era,
+            "protocol_version": self.protocol_version,
+            "tools": self.tools,
+            "pid": self.pid,
+            "description": self.description,
+        }

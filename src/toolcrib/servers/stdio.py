@@ -1,0 +1,243 @@
+"""The stdio transport: one server as a child process, spoken to in lines of JSON.
+
+The SDK's own `stdio_client` hides the process. Supervision needs it: its id, its exit code, its standard
+error, a bound on the size of a line, and lines that are no JSON-RPC told apart from broken ones. Framing,
+message models and the ending of process trees are the SDK's.
+"""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+import anyio
+import anyio.abc
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client.stdio import get_default_environment
+from mcp.shared.message import SessionMessage
+from mcp_types import jsonrpc_message_adapter
+
+from toolcrib.errors import ServerStartError
+from toolcrib.servers.stderr import StderrTail
+
+if TYPE_CHECKING:
+    from anyio.abc import Process
+
+MARKER_VARIABLE = "TOOLCRIB_INSTANCE"
+"""Set in every child, so that leftovers of a crashed instance can be told from anybody else's processes."""
+
+MAX_LINE = 128 * 1024 * 1024
+"""Bytes of one message. Real servers list up to 581 kB and answer 6 MB in a line; beyond this a server is
+taken to be broken."""
+
+_EXIT_GRACE = 2.0
+_KILL_GRACE = 2.0
+_FLUSH_GRACE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class StdioCommand:
+    """What to start: command, arguments, environment beside the safe one, working directory."""
+
+    command: str
+    args: Sequence[str]
+    env: Mapping[str, str]
+    cwd: str | None
+    marker: str
+
+
+@dataclass(frozen=True, slots=True)
+class StdioStreams:
+    """The running process and the two streams that a session reads and writes."""
+
+    process: "Process"
+    read: MemoryObjectReceiveStream[SessionMessage | Exception]
+    write: MemoryObjectSendStream[SessionMessage]
+
+
+@asynccontextmanager
+async def stdio_transport(
+    server: str, start: StdioCommand, tail: StderrTail, junk: StderrTail
+) -> AsyncIterator[StdioStreams]:
+    """Start a server as a child process and end its whole process tree on leaving.
+
+    Args:
+        server: The server's id, for messages.
+        start: What to start.
+        tail: Takes the lines of its standard error.
+        junk: Takes the lines of its standard output that are not JSON-RPC.
+
+    Raises:
+        ServerStartError: The process can't be started.
+    """
+    process = await _spawn(server, start, tail)
+    to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    write, from_session = anyio.create_memory_object_stream[SessionMessage](0)
+    written = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_read_lines, process, to_session, junk)
+        tasks.start_soon(_write_lines, process, from_session, to_session, written)
+        try:
+            yield StdioStreams(process, read, write)
+        finally:
+            with anyio.CancelScope(shield=True):
+                read.close()
+                write.close()
+                with anyio.move_on_after(_FLUSH_GRACE):
+                    await written.wait()
+                await _end(process)
+                for stream in (to_session, from_session):
+                    stream.close()
+            tasks.cancel_scope.cancel()
+
+
+async def _spawn(server: str, start: StdioCommand, tail: StderrTail) -> "Process":
+    env = {**get_default_environment(), **start.env, MARKER_VARIABLE: start.marker}
+    if start.cwd is not None and not Path(start.cwd).is_dir():
+        raise ServerStartError(
+            server, f"The working directory of {server} does not exist: {start.cwd}.", hint="Correct its `cwd`."
+        )
+    read_end, write_end = os.pipe()
+    errors = os.fdopen(write_end, "w", encoding="utf-8", errors="replace")
+    _drain_in_thread(read_end, tail)
+    try:
+        return await _open_process(start, env, errors)
+    except FileNotFoundError as error:
+        raise ServerStartError(
+            server,
+            f"The command of {server} was not found: {start.command}.",
+            hint="Install it, or give its full path as `command`.",
+        ) from error
+    except (OSError, ValueError) as error:
+        raise ServerStartError(
+            server,
+            f"The command of {server} can't be started: {start.command}: {error}.",
+            hint="Check `command`, `args` and `env`.",
+        ) from error
+    finally:
+        errors.close()
+
+
+async def _open_process(start: StdioCommand, env: dict[str, str], errors: TextIO) -> "Process":
+    if sys.platform == "win32":  # pragma: no cover - written with care, not verified here
+        from mcp.os.win32.utilities import create_windows_process, get_windows_executable_command
+
+        command = get_windows_executable_command(start.command)
+        process: Any = await create_windows_process(command, list(start.args), env, errors, start.cwd)
+        return process
+    return await anyio.open_process(
+        [start.command, *start.args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=errors,
+        env=env,
+        cwd=start.cwd,
+        start_new_session=True,
+    )
+
+
+def _drain_in_thread(descriptor: int, tail: StderrTail) -> None:
+    """Collect standard error to its end in a thread: it works alike on every system and never blocks the loop.
+
+    A descendant that keeps the pipe open keeps the thread; it is a daemon and ends with the process.
+    """
+
+    def drain() -> None:
+        with os.fdopen(descriptor, "r", encoding="utf-8", errors="replace") as stream:
+            for line in stream:
+                tail.add(line)
+
+    threading.Thread(target=drain, name="toolcrib-stderr", daemon=True).start()
+
+
+async def _read_lines(
+    process: "Process", to_session: MemoryObjectSendStream[SessionMessage | Exception], junk: StderrTail
+) -> None:
+    assert process.stdout is not None
+    buffer = bytearray()
+    searched = 0
+    async with to_session:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream, OSError):
+            while True:
+                buffer += await process.stdout.receive()
+                while (end := buffer.find(b"\n", searched)) >= 0:
+                    line = bytes(buffer[:end])
+                    del buffer[: end + 1]
+                    searched = 0
+                    await _deliver(line, to_session, junk)
+                searched = len(buffer)
+                if searched > MAX_LINE:
+                    junk.add(f"a line of more than {MAX_LINE} bytes")
+                    return
+
+
+async def _deliver(
+    line: bytes, to_session: MemoryObjectSendStream[SessionMessage | Exception], junk: StderrTail
+) -> None:
+    if not line.strip():
+        return
+    try:
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        junk.add(line[:600].decode("utf-8", "replace"))
+        return
+    await to_session.send(SessionMessage(message))
+
+
+async def _write_lines(
+    process: "Process",
+    from_session: MemoryObjectReceiveStream[SessionMessage],
+    to_session: MemoryObjectSendStream[SessionMessage | Exception],
+    written: anyio.Event,
+) -> None:
+    assert process.stdin is not None
+    try:
+        async with from_session:
+            async for item in from_session:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                await process.stdin.send(text.encode() + b"\n")
+    except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
+        # The server no longer reads: the session must see the end, not wait for an answer.
+        to_session.close()
+    finally:
+        written.set()
+
+
+async def _end(process: "Process") -> None:
+    """Close stdin, wait, then end the whole group: the order that the protocol asks for (lifecycle, shutdown)."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdin.aclose()
+    with anyio.move_on_after(_EXIT_GRACE):
+        await process.wait()
+    if sys.platform == "win32":  # pragma: no cover - written with care, not verified here
+        from mcp.os.win32.utilities import close_process_job, terminate_windows_process_tree
+
+        await terminate_windows_process_tree(process)
+        close_process_job(process)
+    else:
+        from mcp.os.posix.utilities import terminate_posix_process_tree
+
+        # Also after a clean exit of the leader: descendants may have stayed behind.
+        await terminate_posix_process_tree(process, _KILL_GRACE)
+    with anyio.move_on_after(_KILL_GRACE):
+        await process.wait()
+    with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+        await process.stdout.aclose()
+    _close_transport(process)
+
+
+def _close_transport(process: "Process") -> None:
+    """Close asyncio's transport, which stays open while a surviving descendant holds a pipe; it has no public
+    handle, hence the walk."""
+    transport = getattr(getattr(process, "_process", None), "_transport", None)
+    close = getattr(transport, "close", None)
+    if callable(close):
+        with suppress(PermissionError):
+            close()
