@@ -1,0 +1,114 @@
+"""The models of Toolcrib's own key, `toolcrib`, at the top of a configuration and in each server."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+Effect = Literal["read", "write", "destructive"]
+"""What a tool does to the world: nothing, adds or changes, or removes and overwrites."""
+
+Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True, allow_inf_nan=False)]
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _object(cls, value: object) -> object:
+        if isinstance(value, Mapping):
+            return dict(cast("Mapping[str, Any]", value))
+        if isinstance(value, cls):
+            return value
+        raise ValueError("must be an object")
+
+    def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
+        # Unknown members are kept, but may hold anything, secrets too.
+        for name in type(self).model_fields:
+            yield name, getattr(self, name)
+
+    def unknown(self) -> Iterator[str]:
+        """Paths of the members that Toolcrib does not know."""
+        yield from self.model_extra or {}
+        for name in type(self).model_fields:
+            member = getattr(self, name)
+            if isinstance(member, _Model):
+                yield from (f"{name}.{inner}" for inner in member.unknown())
+
+
+class ServerOptions(_Model):
+    """The `toolcrib` object of one server.
+
+    Attributes:
+        description: One line about the server, shown to the model beside its name.
+        tags: Words under which the server's tools are found.
+        trust: Whether the server's own words about itself, such as annotations, are believed.
+        protocol: `modern` and `legacy` fix the protocol era; `auto` finds it out.
+        start: `always` keeps the server running, `on_demand` starts it at its first use, `on_request` only
+            when someone enables it.
+        idle_stop: Seconds without a call after which the server is stopped; null never stops it.
+        allow: Globs over tool names; only what one of them fits is offered.
+        deny: Globs over tool names that are never offered, whatever `allow` says.
+        effects: Effect by a glob over tool names; the first that fits counts.
+        labels: Labels of the data that come from this server.
+        timeout: Seconds that one call may take; null leaves it to `Settings.timeout`.
+        start_timeout: Seconds until a starting server must have answered; null leaves it to
+            `Settings.start_timeout`.
+        prefix: What stands before the names of directly exposed tools in place of the server's id.
+    """
+
+    description: str = ""
+    tags: tuple[str, ...] = ()
+    trust: Literal["untrusted", "trusted"] = "untrusted"
+    protocol: Literal["auto", "modern", "legacy"] = "auto"
+    start: Literal["always", "on_demand", "on_request"] = "on_demand"
+    idle_stop: Seconds | None = 600.0
+    allow: tuple[str, ...] = ("*",)
+    deny: tuple[str, ...] = ()
+    effects: Mapping[str, Effect] = Field(default_factory=dict[str, Effect])
+    labels: tuple[str, ...] = ()
+    timeout: Seconds | None = None
+    start_timeout: Seconds | None = None
+    prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,32}$")] | None = None
+
+
+class SearchSettings(_Model):
+    """The `search` object of the settings.
+
+    Attributes:
+        strategy: The searcher's name.
+    """
+
+    strategy: str = "keyword"
+
+
+class Settings(_Model):
+    """The `toolcrib` object at the top of a configuration.
+
+    Attributes:
+        timeout: Seconds that one call may take, where its server says nothing else.
+        start_timeout: Seconds until a starting server must have answered, where it says nothing else.
+        max_parallel_starts: Servers that may be starting at the same time.
+        first_listing_wait: Seconds that a search waits for servers that were never listed before.
+        search: How tools are found.
+        servers_description: Tokens that the servers' names and descriptions may take in the description of
+            `search_tools`.
+    """
+
+    timeout: Seconds = 60.0
+    start_timeout: Seconds = 30.0
+    max_parallel_starts: Annotated[int, Field(ge=1, le=256, strict=True)] = 4
+    first_listing_wait: Annotated[float, Field(ge=0, le=600, strict=True, allow_inf_nan=False)] = 5.0
+    search: SearchSettings = SearchSettings()
+    servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
+
+
+def problems(error: ValidationError) -> list[str]:
+    """One line a problem, with its path and without the value that caused it."""
+    lines: list[str] = []
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        path = "".join(f".{part}" for part in problem["loc"])
+        text = problem["msg"].removeprefix("Value error, ")
+        lines.append(f"toolcrib{path}: {text[:1].lower()}{text[1:]}")
+    return lines
