@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,7 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 from toolcrib import __version__
+from toolcrib.demo.config import DESCRIPTIONS
 from toolcrib.demo.faults import DemoError
 from toolcrib.demo.toolbox import StoreT, Toolbox
 
@@ -54,9 +55,8 @@ class DemoApp(Generic[StoreT]):
     """A whole demo server.
 
     Attributes:
-        name: Its name in the configuration and on the wire.
+        name: Its name in the configuration, a key of `DESCRIPTIONS`.
         title: Its display name.
-        description: What it is for, in a sentence; also the configuration's word for it.
         instructions: What a model should know before it uses the tools.
         tools: Its tools.
         open_store: Opens the data in a directory, or private data in memory.
@@ -67,7 +67,6 @@ class DemoApp(Generic[StoreT]):
 
     name: str
     title: str
-    description: str
     instructions: str
     tools: Toolbox[StoreT]
     open_store: Callable[[Path | None], AbstractContextManager[StoreT]]
@@ -87,24 +86,25 @@ class DemoApp(Generic[StoreT]):
             with self.open_store(directory) as store:
                 yield store
 
-        handlers = _Handlers(self)
-        readable, prompted = self.resources is not None, bool(self.prompts)
+        tools = _ToolHandlers(self.tools)
+        resources = _ResourceHandlers(self.resources) if self.resources else None
+        prompts = _PromptHandlers(self.prompts) if self.prompts else None
         return Server(
             f"toolcrib-demo-{self.name}",
             version=__version__,
             title=self.title,
-            description=self.description,
+            description=DESCRIPTIONS[self.name],
             instructions=self.instructions,
             cache_hints={"tools/list": _LISTS_KEEP, "prompts/list": _LISTS_KEEP},
             lifespan=lifespan,
-            on_list_tools=handlers.list_tools,
-            on_call_tool=handlers.call_tool,
-            on_list_resources=handlers.list_resources if readable else None,
-            on_list_resource_templates=handlers.list_templates if readable else None,
-            on_read_resource=handlers.read_resource if readable else None,
-            on_list_prompts=handlers.list_prompts if prompted else None,
-            on_get_prompt=handlers.get_prompt if prompted else None,
-            on_completion=handlers.completion if self.complete else None,
+            on_list_tools=tools.every,
+            on_call_tool=tools.call,
+            on_list_resources=resources.every if resources else None,
+            on_list_resource_templates=resources.templates if resources else None,
+            on_read_resource=resources.read if resources else None,
+            on_list_prompts=prompts.every if prompts else None,
+            on_get_prompt=prompts.get if prompts else None,
+            on_completion=_completion(self.complete) if self.complete else None,
         )
 
     def serve(self) -> None:
@@ -126,56 +126,62 @@ async def _serve(server: Server[Any]) -> None:
         await server.run(read, write, server.create_initialization_options())
 
 
-class _Handlers(Generic[StoreT]):
-    """The answers to the protocol's requests, out of one `DemoApp`."""
+class _ToolHandlers(Generic[StoreT]):
+    def __init__(self, toolbox: Toolbox[StoreT]) -> None:
+        self._toolbox = toolbox
 
-    def __init__(self, app: DemoApp[StoreT]) -> None:
-        self._app = app
-
-    async def list_tools(
+    async def every(
         self, ctx: ServerRequestContext[StoreT], params: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.definition for tool in self._app.tools.tools.values()])
+        return types.ListToolsResult(tools=[tool.definition for tool in self._toolbox.tools.values()])
 
-    async def call_tool(
+    async def call(
         self, ctx: ServerRequestContext[StoreT], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
-        if params.name not in self._app.tools.tools:
+        if params.name not in self._toolbox.tools:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
-        return await self._app.tools.call(
+        return await self._toolbox.call(
             ctx.lifespan_context, params.name, params.arguments or {}, ctx.session.report_progress
         )
 
-    async def list_resources(
+
+class _ResourceHandlers(Generic[StoreT]):
+    def __init__(self, resources: Resources[StoreT]) -> None:
+        self._resources = resources
+
+    async def every(
         self, ctx: ServerRequestContext[StoreT], params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
-        assert self._app.resources is not None
-        return types.ListResourcesResult(resources=self._app.resources.every(ctx.lifespan_context))
+        return types.ListResourcesResult(resources=self._resources.every(ctx.lifespan_context))
 
-    async def list_templates(
+    async def templates(
         self, ctx: ServerRequestContext[StoreT], params: types.PaginatedRequestParams | None
     ) -> types.ListResourceTemplatesResult:
-        assert self._app.resources is not None
-        return types.ListResourceTemplatesResult(resource_templates=list(self._app.resources.templates))
+        return types.ListResourceTemplatesResult(resource_templates=list(self._resources.templates))
 
-    async def read_resource(
+    async def read(
         self, ctx: ServerRequestContext[StoreT], params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
-        assert self._app.resources is not None
-        contents = self._app.resources.read(ctx.lifespan_context, str(params.uri))
+        uri = str(params.uri)
+        contents = self._resources.read(ctx.lifespan_context, uri)
         if contents is None:
-            raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": str(params.uri)})
+            raise MCPError(types.INVALID_PARAMS, "Resource not found", {"uri": uri})
         return types.ReadResourceResult(contents=[contents])
 
-    async def list_prompts(
+
+class _PromptHandlers(Generic[StoreT]):
+    def __init__(self, prompts: Sequence[DemoPrompt[StoreT]]) -> None:
+        self._prompts = {prompt.definition.name: prompt for prompt in prompts}
+
+    async def every(
         self, ctx: ServerRequestContext[StoreT], params: types.PaginatedRequestParams | None
     ) -> types.ListPromptsResult:
-        return types.ListPromptsResult(prompts=[prompt.definition for prompt in self._app.prompts])
+        return types.ListPromptsResult(prompts=[prompt.definition for prompt in self._prompts.values()])
 
-    async def get_prompt(
+    async def get(
         self, ctx: ServerRequestContext[StoreT], params: types.GetPromptRequestParams
     ) -> types.GetPromptResult:
-        prompt = next((each for each in self._app.prompts if each.definition.name == params.name), None)
+        prompt = self._prompts.get(params.name)
         if prompt is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown prompt: {params.name}")
         given = params.arguments or {}
@@ -188,11 +194,14 @@ class _Handlers(Generic[StoreT]):
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
         return types.GetPromptResult(description=prompt.definition.description, messages=messages)
 
-    async def completion(
-        self, ctx: ServerRequestContext[StoreT], params: types.CompleteRequestParams
-    ) -> types.CompleteResult:
-        assert self._app.complete is not None
-        found = self._app.complete(ctx.lifespan_context, params.argument.name, params.argument.value)
+
+def _completion(
+    complete: Callable[[StoreT, str, str], list[str]],
+) -> Callable[[ServerRequestContext[StoreT], types.CompleteRequestParams], Awaitable[types.CompleteResult]]:
+    async def handler(ctx: ServerRequestContext[StoreT], params: types.CompleteRequestParams) -> types.CompleteResult:
+        found = complete(ctx.lifespan_context, params.argument.name, params.argument.value)
         # At most 100 values an answer (protocol revision 2026-07-28, server/utilities/completion).
         completion = types.Completion(values=found[:100], total=len(found), has_more=len(found) > 100)
         return types.CompleteResult(completion=completion)
+
+    return handler

@@ -9,6 +9,8 @@ DEMO_NOW = datetime(2026, 3, 16, 9, 0, tzinfo=UTC)
 
 DEMO_TODAY = DEMO_NOW.date()
 
+_YEARS = range(2000, 2101)
+
 
 def timestamp(moment: datetime) -> str:
     """A moment as the demo stores and shows it: RFC 3339 in UTC, whole seconds."""
@@ -19,12 +21,16 @@ def moment(text: str) -> datetime:
     """The moment that an RFC 3339 text names, in UTC.
 
     Raises:
-        DemoError: There is no such moment (RFC 3339 allows a leap second; Python's calendar knows none).
+        DemoError: There is no such moment (RFC 3339 allows a leap second; Python's calendar knows none), or
+            it is not in the years 2000 to 2100.
     """
     try:
-        return datetime.fromisoformat(text.upper()).astimezone(UTC)
+        found = datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise DemoError(f"{text} is no point in time.", hint="Write it like 2026-03-16T09:00:00Z.") from error
+    if found.year not in _YEARS:
+        raise DemoError(f"{text} is too far away.", hint="The demo knows the years 2000 to 2100.")
+    return found
 
 
 def day(text: str) -> date:

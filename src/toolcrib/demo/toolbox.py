@@ -28,9 +28,7 @@ ToolFunction = Callable[[StoreT, Arguments], Answer]
 JobFunction = Callable[[StoreT, Arguments, Report], Awaitable[Answer]]
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-ADDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
-)
+ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 ADDS_ONCE = ADDS.model_copy(update={"idempotent_hint": True})
 OVERWRITES = ADDS.model_copy(update={"destructive_hint": True, "idempotent_hint": True})
 
@@ -151,9 +149,7 @@ class Toolbox(Generic[StoreT]):
 
 def structured(value: dict[str, Any]) -> CallToolResult:
     """Structured content, with the same JSON as text for clients that read no other."""
-    return CallToolResult(
-        content=[TextContent(text=json.dumps(value, ensure_ascii=False))], structured_content=value
-    )
+    return CallToolResult(content=[TextContent(text=json.dumps(value, ensure_ascii=False))], structured_content=value)
 
 
 def _failed(reason: str) -> CallToolResult:

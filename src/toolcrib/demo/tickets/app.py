@@ -86,7 +86,6 @@ def _complete(store: TicketStore, name: str, beginning: str) -> list[str]:
 APP = DemoApp(
     name="tickets",
     title="Ticket tracker",
-    description="Ticket tracker: bugs, features and incidents of three projects, with comments and workflow.",
     instructions=(
         "A ticket tracker with the projects WEB, APP and OPS. It is a demonstration: its clock stands at "
         "Monday 16 March 2026, 09:00 UTC, and moves by a minute with each change."

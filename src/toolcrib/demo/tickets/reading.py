@@ -53,11 +53,7 @@ def list_projects(store: TicketStore, given: Arguments) -> dict[str, Any]:
     "List people",
     READS,
     gives=record(
-        {
-            "people": many(
-                record({"username": text(), "name": text(), "role": text(), "open_tickets": integer()})
-            )
-        }
+        {"people": many(record({"username": text(), "name": text(), "role": text(), "open_tickets": integer()}))}
     ),
 )
 def list_people(store: TicketStore, given: Arguments) -> dict[str, Any]:
@@ -73,9 +69,7 @@ def list_people(store: TicketStore, given: Arguments) -> dict[str, Any]:
     READS,
     takes=arguments(
         {
-            "query": text(
-                "Words that must all occur in title, description, labels or comments.", maxLength=200
-            ),
+            "query": text("Words that must all occur in title, description, labels or comments.", maxLength=200),
             "project": PROJECT_KEY,
             "status": many(choice(STATUSES), "Only tickets in these statuses.", uniqueItems=True),
             "priority": many(choice(PRIORITIES), "Only tickets of these priorities.", uniqueItems=True),
@@ -156,9 +150,7 @@ def get_ticket(store: TicketStore, given: Arguments) -> dict[str, Any]:
     READS,
     takes=arguments(
         {
-            "group_by": choice(
-                ("status", "priority", "type", "assignee", "project", "label"), "What to count by."
-            ),
+            "group_by": choice(("status", "priority", "type", "assignee", "project", "label"), "What to count by."),
             "project": PROJECT_KEY,
         },
         required=["group_by"],

@@ -96,9 +96,7 @@ class TicketStore:
 
     def changes(self, ticket: str) -> list[Row]:
         """What happened to a ticket, oldest first."""
-        return self._db.rows(
-            "SELECT at, field, old, new FROM changes WHERE ticket = ? ORDER BY rowid", ticket
-        )
+        return self._db.rows("SELECT at, field, old, new FROM changes WHERE ticket = ? ORDER BY rowid", ticket)
 
     def ids(self, beginning: str = "") -> list[str]:
         """Ids of tickets, by project and number."""
@@ -129,8 +127,7 @@ class TicketStore:
         self._check_people(fields["reporter"], fields["assignee"])
         with self._db.writing():
             number = self._db.one(
-                "INSERT INTO numbers VALUES (?, 1) ON CONFLICT (project) DO UPDATE SET last = last + 1 "
-                "RETURNING last",
+                "INSERT INTO numbers VALUES (?, 1) ON CONFLICT (project) DO UPDATE SET last = last + 1 RETURNING last",
                 fields["project"],
             )["last"]
             ticket, now = f"{fields['project']}-{number}", self._db.tick()
@@ -241,9 +238,7 @@ class TicketStore:
     def _row(self, ticket: str) -> Row:
         row = self._db.first("SELECT * FROM tickets WHERE id = ?", ticket)
         if row is None:
-            raise DemoError(
-                f"There is no ticket {ticket}.", hint="search_tickets finds tickets by their words."
-            )
+            raise DemoError(f"There is no ticket {ticket}.", hint="search_tickets finds tickets by their words.")
         return row
 
     def _labels(self, ticket: str) -> list[str]:
@@ -267,9 +262,7 @@ class TicketStore:
         known = [row["username"] for row in self._db.rows("SELECT username FROM people ORDER BY username")]
         for username in usernames:
             if username is not None and username not in known:
-                raise DemoError(
-                    f"There is no team member {username}.", hint=f"The team is {', '.join(known)}."
-                )
+                raise DemoError(f"There is no team member {username}.", hint=f"The team is {', '.join(known)}.")
 
 
 _OPEN = f"(status NOT IN ('{CLOSED[0]}', '{CLOSED[1]}'))"

@@ -140,9 +140,7 @@ def transition_ticket(store: TicketStore, given: Arguments) -> dict[str, Any]:
     takes=arguments(
         {
             "ticket": TICKET_ID,
-            "assignee": nullable(
-                {**USERNAME, "description": "The new assignee's username; null for nobody."}
-            ),
+            "assignee": nullable({**USERNAME, "description": "The new assignee's username; null for nobody."}),
         },
         required=["ticket", "assignee"],
     ),

@@ -1,0 +1,5 @@
+"""The demo's calendar."""
+
+from toolcrib.demo.calendar.app import APP
+
+__all__ = ["APP"]

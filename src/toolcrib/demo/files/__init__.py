@@ -1,0 +1,5 @@
+"""The demo's file library."""
+
+from toolcrib.demo.files.app import APP
+
+__all__ = ["APP"]

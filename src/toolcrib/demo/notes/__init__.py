@@ -1,0 +1,5 @@
+"""The demo's notebook."""
+
+from toolcrib.demo.notes.app import APP
+
+__all__ = ["APP"]
