@@ -14,6 +14,9 @@ Row = dict[str, Any]
 
 _VERSION = 1
 
+_PATIENCE = 5.0
+"""Seconds to wait for another process that writes."""
+
 
 class Database:
     """One demo server's database, created and filled when it is empty.
@@ -32,7 +35,7 @@ class Database:
             if file is not None:
                 file.parent.mkdir(parents=True, exist_ok=True)
             # isolation_level=None: transactions are the explicit ones of `writing`, nothing implicit.
-            self._connection = sqlite3.connect(file or ":memory:", timeout=10, isolation_level=None)
+            self._connection = sqlite3.connect(file or ":memory:", timeout=_PATIENCE, isolation_level=None)
         except (OSError, sqlite3.Error) as error:
             raise DemoError(f"The demo's data {file} can't be opened: {error}.", hint=_HINT) from error
         self._connection.row_factory = _row
@@ -59,15 +62,8 @@ class Database:
 
     @contextmanager
     def writing(self) -> Generator[None]:
-        """One transaction: all of the block is kept, or, when it raises, none of it.
-
-        Raises:
-            DemoError: Another process keeps the file locked.
-        """
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise DemoError(f"The demo's data can't be written: {error}.", hint="Try again later.") from error
+        """One transaction: all of the block is kept, or, when it raises, none of it."""
+        self._execute("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
@@ -82,11 +78,11 @@ class Database:
 
     def rows(self, sql: str, *values: object) -> list[Row]:
         """All rows of a statement."""
-        return self._connection.execute(sql, values).fetchall()
+        return self._execute(sql, values).fetchall()
 
     def first(self, sql: str, *values: object) -> Row | None:
         """The first row of a statement, if there is one."""
-        return self._connection.execute(sql, values).fetchone()
+        return self._execute(sql, values).fetchone()
 
     def one(self, sql: str, *values: object) -> Row:
         """The row of a statement that always yields one."""
@@ -94,12 +90,20 @@ class Database:
 
     def run(self, sql: str, *values: object) -> int:
         """Execute a statement that writes; answers how many rows it touched."""
-        return self._connection.execute(sql, values).rowcount
+        return self._execute(sql, values).rowcount
 
     def insert(self, table: str, columns: str, rows: Iterable[Sequence[object]]) -> None:
         """Insert rows; `columns` names them, separated by commas."""
         marks = ", ".join("?" for _ in columns.split(","))
         self._connection.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+
+    def _execute(self, sql: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._connection.execute(sql, values)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
+                raise DemoError("Another process keeps the demo's data locked.", hint="Try again.") from error
+            raise
 
     def close(self) -> None:
         """Close the connection."""

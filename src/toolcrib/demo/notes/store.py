@@ -65,7 +65,7 @@ class NoteStore:
             tags: Tags that a note must carry, all of them.
             limit: The most notes to answer.
         """
-        tagged = " AND rowid IN (SELECT note FROM tags WHERE tag = ?)" * len(tags)
+        tagged = " AND id IN (SELECT note FROM tags WHERE tag = ?)" * len(tags)
         rows = self._db.rows(
             "SELECT id, notes.title, updated_at, snippet(words, 1, '**', '**', '…', 16) AS excerpt "
             f"FROM words JOIN notes ON id = words.rowid WHERE words MATCH ?{tagged} "

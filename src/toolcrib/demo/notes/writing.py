@@ -108,7 +108,7 @@ def delete_note(store: NoteStore, given: Arguments) -> str:
 
 @tools.tool(
     "Tag notes",
-    ADDS_ONCE,
+    OVERWRITES,
     takes=arguments(
         {
             "notes": many(NOTE_NUMBER, minItems=1, maxItems=100, uniqueItems=True),
