@@ -1,0 +1,132 @@
+"""Search by regular expression over ids, names, titles and descriptions.
+
+Patterns come from models and people, and Python's own engine can be kept busy for hours by a few
+characters. So they run on the Rust engine that pydantic carries: linear in the text, without look-around
+and backreferences. What remains is that counted repetitions can make each step dear; a deadline ends that.
+"""
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Annotated
+
+from anyio.lowlevel import checkpoint
+
+from toolcrib.catalog.tool import Tool
+from toolcrib.catalog.visible import VisibleSet
+from toolcrib.errors import UsageError, shown
+from toolcrib.search.base import Hit, Searcher, ServerDocs
+
+_LONGEST_PATTERN = 200
+_LONGEST_TEXT = 4_000
+_SECONDS = 0.5
+_TOOLS_A_TURN = 200
+_SCORES = {"id": 1.0, "title": 0.5, "description": 0.25}
+_WHOLE_NAME = 1.0
+
+Matches = Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    id: str
+    name: str
+    title: str
+    description: str
+
+
+class RegexSearcher(Searcher):
+    """Searches by a regular expression, without regard to case unless the pattern says `(?-i)`."""
+
+    name = "regex"
+
+    def __init__(self) -> None:
+        self._tools: dict[str, list[_Texts]] = {}
+        self._digests: dict[str, str] = {}
+
+    def add(self, server: ServerDocs, tools: Iterable[Tool], *, digest: str = "") -> None:
+        """See `Searcher.add`."""
+        self._tools[server.id] = list({tool.id: _texts(tool) for tool in tools}.values())
+        self._digests[server.id] = digest
+
+    def remove(self, server_id: str) -> None:
+        """See `Searcher.remove`."""
+        self._tools.pop(server_id, None)
+        self._digests.pop(server_id, None)
+
+    async def search(self, query: str, limit: int, visible: VisibleSet | None = None) -> list[Hit]:
+        """See `Searcher.search`; the query is a pattern of Rust's `regex` syntax, of 200 characters at most."""
+        pattern = _encodable(query)
+        if not pattern.strip() or limit <= 0:
+            return []
+        matches, is_whole = _matcher(query, pattern), _matcher(query, f"^(?:{pattern})$")
+        deadline = time.monotonic() + _SECONDS
+        hits: list[Hit] = []
+        known = [tool for tools in list(self._tools.values()) for tool in tools]
+        for count, tool in enumerate(known):
+            if count % _TOOLS_A_TURN == 0:
+                await checkpoint()
+            if time.monotonic() > deadline:
+                raise _unusable(query, "it takes too long")
+            if visible is not None and tool.id not in visible:
+                continue
+            if why := _why(tool, matches, is_whole):
+                hits.append(Hit(tool.id, sum(why.values()), why))
+        return sorted(hits, key=lambda hit: (-hit.score, hit.tool_id))[:limit]
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """See `Searcher.servers`."""
+        return tuple(self._digests)
+
+    def fingerprint(self, server_id: str) -> str | None:
+        """See `Searcher.fingerprint`."""
+        return self._digests.get(server_id)
+
+
+def _texts(tool: Tool) -> _Texts:
+    return _Texts(
+        tool.id,
+        _encodable(tool.name),
+        _encodable(tool.title[:_LONGEST_TEXT]),
+        _encodable(tool.description[:_LONGEST_TEXT]),
+    )
+
+
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which JSON can carry and UTF-8 can't."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _why(tool: _Texts, matches: Matches, is_whole: Matches) -> dict[str, float]:
+    found = {
+        "id": matches(tool.id) or matches(tool.name),
+        "title": matches(tool.title),
+        "description": matches(tool.description),
+    }
+    why = {name: _SCORES[name] for name, hit in found.items() if hit}
+    if "id" in why and (is_whole(tool.id) or is_whole(tool.name)):
+        why["whole name"] = _WHOLE_NAME
+    return why
+
+
+def _matcher(query: str, pattern: str) -> Matches:
+    """Says whether a pattern matches anywhere in a text."""
+    from pydantic import StringConstraints, TypeAdapter
+    from pydantic_core import SchemaError
+
+    if len(query) > _LONGEST_PATTERN:
+        raise _unusable(query, f"it is longer than {_LONGEST_PATTERN} characters")
+    try:
+        made = TypeAdapter(Annotated[str, StringConstraints(pattern=f"(?i){pattern}")])
+    except SchemaError as error:
+        # The engine draws the pattern and points at the place; its last line says what is wrong there.
+        raise _unusable(query, str(error).splitlines()[-1].strip().removeprefix("error: ")) from None
+    return made.validator.isinstance_python
+
+
+def _unusable(query: str, reason: str) -> UsageError:
+    return UsageError(
+        f"The regular expression {shown(query)} can't be used: {reason.rstrip('.')}.",
+        hint="Write a simpler one, without look-around and backreferences, or search by words.",
+    )

@@ -1,0 +1,180 @@
+"""An index at one moment, and a query as that index sees it."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import log1p, sqrt
+
+import numpy as np
+
+from toolcrib.search.documents import Letters, Vocabulary, grams
+from toolcrib.search.fuzzy import Spelling
+from toolcrib.search.index import Doubles, Ints, Longs, Segment
+from toolcrib.search.synonyms import synonyms_of
+from toolcrib.search.terms import surfaces, terms
+
+_MISSPELT = 0.7
+_MOST_TERMS = 256
+
+Weights = dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A query as the index sees it.
+
+    Attributes:
+        words: Weight of each known term, count and rarity in it.
+        synonyms: The same of the terms that mean much the same.
+        pairs: Rarity of each known pair of adjacent terms.
+        letters: [words of names] Weight of the letters shared with each; None when none is shared.
+        servers: [servers] Bonus for each server's name.
+        ideal: The score of a tool that has every word, endlessly often.
+        rarity: Of each known term, without its count.
+        total_rarity: Of all terms, also the unknown ones.
+    """
+
+    words: Weights
+    synonyms: Weights
+    pairs: dict[int, float]
+    letters: Doubles | None
+    servers: Doubles
+    ideal: float
+    rarity: Weights
+    total_rarity: float
+
+
+class View:
+    """An index at one moment: its segments, and what is derived from all of them together.
+
+    Args:
+        segments: The segments, in the order of the tools.
+        vocabulary: What their numbers stand for.
+        spelling: Finds known terms for unknown ones.
+    """
+
+    def __init__(self, segments: Sequence[Segment], vocabulary: Vocabulary, spelling: Spelling) -> None:
+        self.segments = segments
+        self.count = sum(segment.living for segment in segments)
+        self._words = vocabulary.words
+        self._spelling = spelling
+        self._unknown = log1p((self.count + 0.5) / 0.5)
+        df = np.zeros(len(self._words), np.int64)
+        for segment in segments:
+            df[: len(segment.df)] += segment.df
+        self._df = df
+        self._rarity = _rarity(df, self.count)
+        self._names = _ServerNames(vocabulary.server_names, self._rarity)
+        self._grams = _Grams(vocabulary.letters, segments, self.count)
+
+    def need(self, query: str) -> Need:
+        """A query's terms, looked up and weighted."""
+        text = terms(query)
+        sequence = text.sequence[:_MOST_TERMS]
+        counts = Counter(sequence)
+        counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
+        words: Weights = {}
+        rarity: Weights = {}
+        ideal = total = 0.0
+        for term, count in counts.items():
+            number, share = self._known(term), 1.0
+            if number is None:
+                number, share = self._spelling.nearest(term, lambda n: bool(self._df[n])), _MISSPELT
+                weight = self._unknown
+            else:
+                weight = float(self._rarity[number])
+            ideal += sqrt(count) * weight
+            total += weight
+            if number is not None:
+                own = float(self._rarity[number])
+                words[number] = max(words.get(number, 0), share * sqrt(count) * own)
+                rarity[number] = own
+        likes = [n for term in synonyms_of(counts) if (n := self._known(term)) is not None and n not in words]
+        return Need(
+            words=words,
+            synonyms={n: float(self._rarity[n]) for n in likes},
+            pairs=self._pairs(sequence),
+            letters=self._grams.weights(surfaces(query)),
+            servers=self._names.bonus(rarity, total),
+            ideal=ideal,
+            rarity=rarity,
+            total_rarity=total,
+        )
+
+    def _known(self, term: str) -> int | None:
+        number = self._words.get(term)
+        return number if number is not None and number < len(self._df) and self._df[number] else None
+
+    def _pairs(self, sequence: Sequence[str]) -> dict[int, float]:
+        wanted: set[int] = set()
+        for left, right in pairwise(sequence):
+            a, b = self._words.get(left), self._words.get(right)
+            if a is not None and b is not None:
+                wanted.add(a << 32 | b)
+        df = {pair: sum(len(segment.pair_tools(pair)) for segment in self.segments) for pair in wanted}
+        return {pair: log1p((self.count - n + 0.5) / (n + 0.5)) for pair, n in df.items() if 0 < n <= self.count}
+
+
+class _ServerNames:
+    """Which servers a query names, and how much of each name and of the query that is."""
+
+    def __init__(self, names: Sequence[Sequence[int]], rarity: Doubles) -> None:
+        server = np.repeat(np.arange(len(names)), [len(name) for name in names])
+        term = np.array([number for name in names for number in name], dtype=np.int64)
+        self._mass = np.bincount(server, weights=rarity[term], minlength=len(names))
+        order = np.argsort(term, kind="stable")
+        self._server = server[order]
+        self._starts = np.searchsorted(term[order], np.arange(len(rarity) + 1))
+
+    def bonus(self, rarity: Weights, total: float) -> Doubles:
+        """[servers] The named share of each server's name, times its share of the query."""
+        named = np.zeros(len(self._mass))
+        for term, weight in rarity.items():
+            named[self._server[self._starts[term] : self._starts[term + 1]]] += weight
+        return named * named / np.maximum(self._mass * total, 1e-9)
+
+
+class _Grams:
+    """Likeness of words by their runs of three and four letters, as BM25 sees them."""
+
+    def __init__(self, letters: Letters, segments: Sequence[Segment], count: int) -> None:
+        self._numbers = letters.grams
+        self._words = len(letters.ends)
+        ends = np.array(letters.ends, dtype=np.int64)
+        lengths = np.diff(ends, prepend=0)
+        gram_of = np.array(letters.gram_of, dtype=np.int32)
+        word = np.repeat(np.arange(self._words, dtype=np.int32), lengths)
+        used = np.zeros(self._words)
+        for segment in segments:
+            used += segment.name_word_counts(self._words)
+        df = np.bincount(gram_of, weights=used[word], minlength=len(letters.grams))
+        self._rarity = _rarity(np.minimum(df, count), count)
+        self._unknown = log1p((count + 0.5) / 0.5)
+        order = np.argsort(gram_of, kind="stable")
+        self._word = word[order]
+        self._starts = np.searchsorted(gram_of[order], np.arange(len(letters.grams) + 1))
+
+    def weights(self, words: Iterable[str]) -> Doubles | None:
+        """[words of names] How much of the letters of the given words each has, of 1 for all of them."""
+        ideal = 0.0
+        found: list[Ints] = []
+        shares: list[float] = []
+        for gram, times in Counter(gram for word in words for gram in grams(word)).items():
+            number = self._numbers.get(gram, len(self._rarity))
+            if number >= len(self._rarity):
+                ideal += sqrt(times) * self._unknown
+                continue
+            shares.append(sqrt(times) * float(self._rarity[number]))
+            ideal += shares[-1]
+            found.append(self._word[self._starts[number] : self._starts[number + 1]])
+        if not found:
+            return None
+        each = np.repeat(np.array(shares) / ideal, [len(part) for part in found])
+        total = np.bincount(np.concatenate(found), weights=each, minlength=self._words)
+        return np.asarray(total, dtype=np.float64)
+
+
+def _rarity(df: Doubles | Longs, count: int) -> Doubles:
+    """BM25's idf, never negative, of what occurs in `df` of `count` tools."""
+    return np.log1p((count - df + 0.5) / (df + 0.5))
