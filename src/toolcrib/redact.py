@@ -244,7 +244,8 @@ _TOKENS = re.compile(
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
 _USERINFO = re.compile(r"(?<=://)[^/?#@\s\"'<>]{1,300}@")
-_CREDENTIALS = re.compile(r"(?i)(?<![a-z0-9])(bearer|basic)(\s{1,3})([a-z0-9+/._~=-]{6,})")
+# RFC 9110, 11.2: token68
+_CREDENTIALS = re.compile(r"(?i)(?<![a-z0-9])(bearer|basic)(\s{1,3})([a-z0-9+/._~-]{6,}+=*+)(?![a-z0-9])")
 
 # A name before its value: `name=value`, `name: value`, `"name": "value"` (also inside a quoted JSON text), or
 # `--name value`.

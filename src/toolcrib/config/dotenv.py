@@ -20,7 +20,7 @@ _ASSIGNMENT = re.compile(
 _IGNORED = re.compile(r"[ \t]*(?:\#[^\r\n]*)?(?:\r?\n|\Z)")
 _INDENT = re.compile(r"[ \t]*")
 _COMMENT = re.compile(r"[ \t]#.*$")
-_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPE = re.compile(r"""\\([nrt\\"'])""")
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -46,8 +46,8 @@ def parse_env(text: str, where: str) -> dict[str, str]:
     r"""Parse `KEY=VALUE` lines.
 
     Comments, blank lines and a leading `export` are allowed. Single quotes keep their text as it is, double
-    quotes know `\n`, `\r`, `\t` and a backslash before any other character; both may span lines. Without
-    quotes the value ends at ` #` or the end of the line. Nothing is expanded. A later line wins.
+    quotes know `\n`, `\r`, `\t`, `\\` and escaped quotes; both may span lines. Without quotes the value ends
+    at ` #` or the end of the line. Nothing is expanded. A later line wins.
 
     Args:
         text: The file's text.

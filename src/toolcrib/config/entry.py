@@ -212,9 +212,7 @@ def _error(found: list[str], key: str) -> ConfigError | None:
     if not found:
         return None
     unique = list(dict.fromkeys(found))
-    return ConfigError(
-        f"Server {shown(key)}: {'; '.join(unique)}.", hint="Correct its entry in the configuration."
-    )
+    return ConfigError(f"Server {shown(key)}: {'; '.join(unique)}.", hint="Correct its entry in the configuration.")
 
 
 def _warnings(key: str, entry: Mapping[str, Any], options: ServerOptions) -> list[str]:
@@ -227,8 +225,7 @@ def _warnings(key: str, entry: Mapping[str, Any], options: ServerOptions) -> lis
         warnings.append(f"{who}: {name_keys(unknown)} not known here; kept, without effect.")
     if limits:
         warnings.append(
-            f"{who}: {name_keys(limits)} for another client and hide nothing here; "
-            "toolcrib.allow and toolcrib.deny do."
+            f"{who}: {name_keys(limits)} for another client; here, toolcrib.allow and toolcrib.deny hide tools."
         )
     return warnings
 

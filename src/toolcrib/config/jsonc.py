@@ -159,6 +159,4 @@ def _refuse_syntax(error: json.JSONDecodeError, name: str) -> NoReturn:
 
 
 def _too_deep(name: str) -> ConfigError:
-    return ConfigError(
-        f"{name} is nested more than {MAX_DEPTH} levels deep.", hint="Is this a configuration file?"
-    )
+    return ConfigError(f"{name} is nested more than {MAX_DEPTH} levels deep.", hint="Is this a configuration file?")

@@ -137,9 +137,7 @@ class _Merged:
     def read(self, path: Path) -> None:
         document = read_document(path)
         self._paths.append(path)
-        self._warn(
-            path, [f"{shown(key)} is given twice; the last one counts." for key in document.duplicates]
-        )
+        self._warn(path, [f"{shown(key)} is given twice; the last one counts." for key in document.duplicates])
         self.add(document.value, path, str(path))
 
     def add(self, value: object, origin: Path | None, name: str) -> None:
@@ -175,7 +173,7 @@ class _Merged:
             raise ConfigError(f"{name}: {'; '.join(problems(error))}.", hint="Correct the value.") from None
         unknown = [f"toolcrib.{path}" for path in settings.unknown()]
         if unknown:
-            self._warn(origin, [f"{name_keys(unknown)} not known; kept, without effect."])
+            self._warn(origin, [f"{name_keys(unknown)} not known here; kept, without effect."])
         self._settings = _overlaid(self._settings, cast("Mapping[str, Any]", given))
 
     def _add_inputs(self, given: object, origin: Path | None) -> None:

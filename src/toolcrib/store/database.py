@@ -3,6 +3,7 @@
 SQLAlchemy is imported when a store is opened, not before: most runs only read snapshots.
 """
 
+import errno
 import os
 import sqlite3
 import time
@@ -145,7 +146,7 @@ def _from_url(text: str) -> "tuple[Engine, str]":
     supported = "Use the path of a file, or a URL such as postgresql+psycopg://user@host/database."
     try:
         url = make_url(text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise StoreError("The URL of the database can't be understood.", hint=supported) from None
     name = f"The database {url.set(query={}).render_as_string()}"
     backend = url.get_backend_name()
@@ -193,6 +194,9 @@ def _prepare_file(path: Path) -> None:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        for needed in (path, path.parent):
+            if not os.access(needed, os.W_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         raise StoreError(
             f"The state folder {path.parent} can't be written: {error.strerror}.",
@@ -222,7 +226,9 @@ def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
 def _store_error(name: str, error: Exception) -> StoreError:
     """The failure in the driver's words; SQLAlchemy's own text would quote the statement's values."""
     cause = getattr(error, "orig", None) or error
-    reason = str(cause).strip().splitlines()[0] if isinstance(cause, sqlite3.Error) else type(cause).__name__
+    # Of a PostgreSQL driver's errors, only those about the connection are sure to quote no value.
+    telling = isinstance(cause, sqlite3.Error) or type(cause).__name__ == "OperationalError"
+    reason = str(cause).strip().partition("\n")[0].rstrip(".") if telling else type(cause).__name__
     if "not a database" in reason or "malformed" in reason:
         return StoreError(f"{name} is damaged or no database.", hint="Move it away; a new one is made.")
     if "locked" in reason:
