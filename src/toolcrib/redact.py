@@ -23,15 +23,29 @@ class HoldsSecrets(Protocol):
     """What it takes to connect to a server, as the configuration resolves it."""
 
     @property
-    def env(self) -> Mapping[str, str]: ...  # noqa: D102
+    def env(self) -> Mapping[str, str]:
+        """Environment variables by name."""
+        ...
+
     @property
-    def headers(self) -> Mapping[str, str]: ...  # noqa: D102
+    def headers(self) -> Mapping[str, str]:
+        """HTTP headers by name."""
+        ...
+
     @property
-    def args(self) -> Sequence[str]: ...  # noqa: D102
+    def args(self) -> Sequence[str]:
+        """Arguments of the command."""
+        ...
+
     @property
-    def url(self) -> str | None: ...  # noqa: D102
+    def url(self) -> str | None:
+        """The address, or None."""
+        ...
+
     @property
-    def private(self) -> Sequence[tuple[str, str]]: ...  # noqa: D102
+    def private(self) -> Sequence[tuple[str, str]]:
+        """Names and values that were filled in."""
+        ...
 
 
 class Secrets:

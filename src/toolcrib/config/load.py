@@ -1,7 +1,7 @@
 """Loading a configuration from the files that people already have."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -13,7 +13,7 @@ from toolcrib.config.jsonc import read_document, walk_objects
 from toolcrib.config.models import Settings, problems
 from toolcrib.config.paths import user_config_dir
 from toolcrib.config.server import ServerConfig
-from toolcrib.config.variables import Input, Variables
+from toolcrib.config.variables import Input
 from toolcrib.errors import ConfigError, shown
 
 _ROOTS = ("mcpServers", "servers")
@@ -40,17 +40,6 @@ class Config:
     unknown: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
     warnings: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
-
-    def variables(
-        self, *, ask: Callable[[Input], str | None] | None = None, workspace_folder: Path | None = None
-    ) -> Variables:
-        """Where this configuration's variables find their values: the environment, the keyring, the user.
-
-        Args:
-            ask: Asks the user for an input.
-            workspace_folder: For `${workspaceFolder}`.
-        """
-        return Variables(inputs=self.inputs, ask=ask, workspace_folder=workspace_folder)
 
 
 def load_config(
