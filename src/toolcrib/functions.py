@@ -104,7 +104,7 @@ def _definition(name: str, function: Callable[..., Any]) -> JsonObject:
                 hint="Make every parameter a named one.",
             )
     try:
-        schema = TypeAdapter[Any](function).json_schema()
+        schema = TypeAdapter(cast("Any", function)).json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema) as error:
         raise UsageError(
             f"The parameters of {name} can't be described: {str(error).splitlines()[0]}",

@@ -26,6 +26,8 @@ from toolcrib.errors import (
     shown,
 )
 
+_ENDINGS: Mapping[str, Ending] = {"result": "done", "tool_error": "failed", "input_required": "waiting"}
+
 Approver = Callable[[Call, str], Awaitable[bool]]
 """Asked whether a call may go on, with the policy's reason."""
 
@@ -110,7 +112,7 @@ class Broker:
         prepared: Prepared | None = None
         if method == "tools/call":
             source, tool = await self._tool(target, caller)
-            prepared = self._preparer.prepare(tool, arguments or {})
+            prepared = self._preparer.prepare(tool, self._registry.version, arguments or {})
             if not prepared.validation.is_valid:
                 raise InvalidArgumentsError(tool, prepared.validation)
             call = self._call_of_tool(source, tool, prepared, caller)
@@ -152,9 +154,7 @@ class Broker:
         if decision.verdict == "allow":
             return
         approved = (
-            decision.verdict == "ask"
-            and self._approver is not None
-            and await self._approver(call, decision.reason)
+            decision.verdict == "ask" and self._approver is not None and await self._approver(call, decision.reason)
         )
         if not approved:
             reason = f": {decision.reason}" if decision.reason else "."
@@ -172,7 +172,7 @@ class Broker:
                 call.method, call.params, RequestContext(options.timeout, options.on_progress, options.meta)
             )
             outcome = classify(call, result)
-            ending = {"result": "done", "tool_error": "failed", "input_required": "waiting"}[outcome.kind]
+            ending = _ENDINGS[outcome.kind]
             return outcome
         except (UnknownOutcomeError, CallTimeoutError) as error:
             detail = str(error)

@@ -2,7 +2,7 @@
 
 import secrets
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from toolcrib.catalog import JsonObject, OnProgress, RequestMethod, Tool
 from toolcrib.schema import ValidationResult
@@ -61,8 +61,8 @@ class Call:
     @property
     def arguments(self) -> JsonObject:
         """The arguments of a tool call or prompt; empty for other requests."""
-        arguments: Any = self.params.get("arguments")
-        return arguments if isinstance(arguments, dict) else {}
+        arguments = self.params.get("arguments")
+        return cast("JsonObject", arguments) if isinstance(arguments, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

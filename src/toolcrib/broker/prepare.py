@@ -1,14 +1,9 @@
 """Arguments made ready for a call: safe mismatches mended, the rest checked against the tool's own schema."""
 
-from collections import OrderedDict
-from typing import Any, cast
-
 from toolcrib.broker.call import Prepared
 from toolcrib.catalog import JsonObject, Tool
 from toolcrib.errors import ToolcribError
-from toolcrib.schema import UnusableSchemaError, ValidationResult, Validator, coerce, compile_validator
-
-_COMPILED_TOOLS = 512
+from toolcrib.schema import UnusableSchemaError, ValidationResult, ValidatorCache, coerce
 
 
 class InvalidArgumentsError(ToolcribError):
@@ -39,43 +34,21 @@ class Preparer:
     """Prepares arguments, keeping the compiled validators of the tools used last."""
 
     def __init__(self) -> None:
-        self._compiled: OrderedDict[str, tuple[JsonObject, Validator | str]] = OrderedDict()
+        self._validators = ValidatorCache()
 
-    def prepare(self, tool: Tool, arguments: JsonObject) -> Prepared:
+    def prepare(self, tool: Tool, version: int, arguments: JsonObject) -> Prepared:
         """Coerce and validate arguments.
 
         A schema that can't be used leaves the tool callable: its arguments go unchecked, and say so.
+
+        Args:
+            tool: The tool.
+            version: Of the catalog that the tool's definition is from.
+            arguments: As the caller gave them; never changed.
         """
-        validator = self._validator(tool)
-        if isinstance(validator, str):
-            return Prepared(arguments, ValidationResult.valid(), unvalidated=validator)
-        result = validator.validate(arguments)
-        if result.is_valid and not _foreign_names(tool, arguments):
-            return Prepared(arguments, result)
-        coerced = coerce(arguments, tool.input_schema)
-        value: Any = coerced.value
-        if not coerced.changes or not isinstance(value, dict):
-            return Prepared(arguments, result)
-        return Prepared(value, validator.validate(value), coerced.changes)
-
-    def _validator(self, tool: Tool) -> Validator | str:
-        kept = self._compiled.get(tool.id)
-        if kept is not None and kept[0] is tool.definition:
-            self._compiled.move_to_end(tool.id)
-            return kept[1]
-        validator: Validator | str
         try:
-            validator = compile_validator(tool.input_schema)
+            validator = self._validators.get(tool.input_schema, key=(tool.id, version))
         except UnusableSchemaError as error:
-            validator = error.reason
-        self._compiled[tool.id] = (tool.definition, validator)
-        if len(self._compiled) > _COMPILED_TOOLS:
-            self._compiled.popitem(last=False)
-        return validator
-
-
-def _foreign_names(tool: Tool, arguments: JsonObject) -> bool:
-    """Whether an argument is none of the declared ones: it may be one under its identifier (`from_`)."""
-    schema = tool.input_schema
-    properties = cast("JsonObject", schema).get("properties") if isinstance(schema, dict) else None
-    return isinstance(properties, dict) and not arguments.keys() <= cast("JsonObject", properties).keys()
+            return Prepared(arguments, ValidationResult.valid(), unvalidated=error.reason)
+        coerced = coerce(arguments, validator)
+        return Prepared(coerced.value, validator.validate(coerced.value), coerced.changes)

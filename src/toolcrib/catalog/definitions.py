@@ -7,7 +7,7 @@ a file nothing. Each read parses afresh, so that no two readers share a mutable 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from pydantic_core import from_json
 
@@ -105,4 +105,4 @@ def parse_line(line: bytes) -> JsonObject:
         value = json.loads(line)  # lone surrogates and depths that the quick parser refuses
     if not isinstance(value, dict):
         raise ValueError("not a JSON object")
-    return value
+    return cast("JsonObject", value)

@@ -44,6 +44,7 @@ class ToolRegistry:
     def __init__(self) -> None:
         self._parts: dict[str | None, _Part] = {}
         self._parsed: OrderedDict[str, Tool] = OrderedDict()
+        self._ids: dict[str, Mapping[str, str]] = {}
         self._version = 0
 
     @property
@@ -95,15 +96,25 @@ class ToolRegistry:
         """
         self.put(MemoryDefinitions(maps), server=server)
 
-    def put(self, definitions: Definitions, *, server: str | None = None) -> None:
-        """Cache definitions that are kept elsewhere, such as in a snapshot."""
+    def put(self, definitions: Definitions, *, server: str | None = None, ids: Mapping[str, str] | None = None) -> None:
+        """Cache definitions that are kept elsewhere, such as in a snapshot.
+
+        Args:
+            definitions: The definitions of one listing.
+            server: Id of the server whose part is replaced; None replaces everything.
+            ids: Tool ids by raw name where they are settled already; None settles them, keeping those that
+                this registry gave before.
+        """
         names = {name: index for index, name in enumerate(definitions.names)}
         if server is None:
             self._parts.clear()
             keys = names
         else:
             self._parts.pop(None, None)
-            ids = tool_ids(server, names)
+            if ids is None:
+                before = self._ids.get(server, {})
+                ids = {**before, **tool_ids(server, names, before)}
+            self._ids[server] = ids
             keys = {ids[name]: index for name, index in names.items()}
         self._parts[server] = _Part(keys, names, definitions)
         self._changed()

@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions, parse_line, to_line
 from toolcrib.errors import StoreError
+from toolcrib.schema import tool_ids
 
 FORMAT = 1
 
@@ -36,6 +37,7 @@ class Snapshot:
         discovered: The raw result of `server/discover` or `initialize`.
         digest: SHA-256 over the definitions, hexadecimal.
         listed_at: Seconds since the epoch.
+        ids: The tools' ids by raw name, also of tools that are gone: an id never moves to another tool.
         definitions: The tools.
     """
 
@@ -45,6 +47,7 @@ class Snapshot:
     discovered: Mapping[str, Any]
     digest: str
     listed_at: float
+    ids: Mapping[str, str]
     definitions: Definitions = field(repr=False)
 
     @property
@@ -66,11 +69,23 @@ class Snapshot:
         protocol_version: str,
         discovered: Mapping[str, Any],
         tools: Iterable[Mapping[str, Any]],
+        previous: "Snapshot | None" = None,
     ) -> "Snapshot":
-        """A snapshot of a listing just made, with the definitions in memory."""
+        """A snapshot of a listing just made, with the definitions in memory.
+
+        Args:
+            server: The server's id.
+            config_hash: Hash of its configuration.
+            protocol_version: Revision agreed on.
+            discovered: The raw result of `server/discover` or `initialize`.
+            tools: All definitions, as sent.
+            previous: The listing before, whose ids stay taken.
+        """
         definitions = MemoryDefinitions(tools)
+        before: Mapping[str, str] = {} if previous is None else previous.ids
+        ids = {**before, **tool_ids(server, definitions.names, before)}
         digest = hashlib.sha256(b"\n".join(definitions.lines)).hexdigest()
-        return cls(server, config_hash, protocol_version, discovered, digest, time.time(), definitions)
+        return cls(server, config_hash, protocol_version, discovered, digest, time.time(), ids, definitions)
 
 
 class SnapshotStore:
@@ -102,6 +117,7 @@ class SnapshotStore:
                 discovered=cast("dict[str, Any]", header["discovered"]),
                 digest=digest,
                 listed_at=float(header["listed_at"]),
+                ids=_all_ids(server, names, cast("dict[str, str]", header["ids"])),
                 definitions=FileDefinitions(path, names, spans),
             )
         except (OSError, ValueError, KeyError, TypeError):
@@ -129,6 +145,7 @@ class SnapshotStore:
                 "discovered": snapshot.discovered,
                 "digest": snapshot.digest,
                 "listed_at": snapshot.listed_at,
+                "ids": {raw: each for raw, each in snapshot.ids.items() if each != f"{snapshot.server}.{raw}"},
                 "names": list(definitions.names),
                 "lengths": lengths,
             }
@@ -170,6 +187,11 @@ class SnapshotStore:
             with suppress(OSError):
                 if path != current and time.time() - path.stat().st_mtime > KEEP_SECONDS:
                     path.unlink()
+
+
+def _all_ids(server: str, names: Sequence[str], stored: Mapping[str, str]) -> dict[str, str]:
+    """The ids of all names, from those stored: the ones that differ from the name."""
+    return {**stored, **{raw: stored.get(raw, f"{server}.{raw}") for raw in names}}
 
 
 def _spans(lengths: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,6 +1,6 @@
 """The `Source` protocol: whatever offers tools, resources or prompts to the broker."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -20,8 +20,13 @@ LIST_MEMBERS: Mapping[ListMethod, str] = {
 }
 """The member of a list result that holds the entries."""
 
-OnProgress = Callable[[float, float | None, str | None], Awaitable[None]]
-"""Receives progress, total (or None) and message (or None) of a request under way."""
+
+class OnProgress(Protocol):
+    """Receives the progress of a request under way."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        """Take one report; total and message are None where the source says nothing of them."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
+from anyio.abc import TaskGroup
 
 from toolcrib.broker import (
     LOCAL,
@@ -21,7 +22,16 @@ from toolcrib.broker import (
     Policy,
     ServerLists,
 )
-from toolcrib.catalog import JsonObject, OnProgress, RequestMethod, Snapshot, SnapshotStore, Tool, ToolRegistry
+from toolcrib.catalog import (
+    JsonObject,
+    OnProgress,
+    RequestMethod,
+    Snapshot,
+    SnapshotStore,
+    Source,
+    Tool,
+    ToolRegistry,
+)
 from toolcrib.config import Config, Variables, config_from_mapping, load_config, user_state_dir
 from toolcrib.crib.finder import Finder, SearchAnswer, SourceSummary
 from toolcrib.crib.sources import SourceTable
@@ -90,7 +100,7 @@ class Crib:
         self._closing = asyncio.Event()
         self._listings: dict[str, anyio.Event] = {}
         self._digests: dict[str, str] = {}
-        self._spawn: Callable[..., None] | None = None
+        self._tasks: TaskGroup | None = None
 
     @classmethod
     def open(
@@ -183,9 +193,7 @@ class Crib:
         """What is known of each configured server, in the order of the configuration."""
         return [server.status for server in self._sources.servers]
 
-    def add_functions(
-        self, *functions: Callable[..., Any], server: str = "local", description: str = ""
-    ) -> list[str]:
+    def add_functions(self, *functions: Callable[..., Any], server: str = "local", description: str = "") -> list[str]:
         """Add Python functions as tools beside those of the servers, and return their ids.
 
         Args:
@@ -206,6 +214,20 @@ class Crib:
             source.add(function)
         self._put_definitions(source)
         return self.registry.keys(server)
+
+    async def add_source(self, source: Source) -> list[str]:
+        """Add a source of any kind, list its tools, and return their ids.
+
+        Raises:
+            UsageError: The id is taken.
+            ServerError: The source can't list its tools.
+        """
+        if self._sources.find(source.id) is not None:
+            raise UsageError(f"There is a source {source.id} already.", hint="Give this one another id.")
+        definitions = await source.list("tools/list")
+        self._sources.put(source)
+        self.registry.cache_from_maps(definitions, server=source.id)
+        return self.registry.keys(source.id)
 
     async def search(
         self,
@@ -320,7 +342,7 @@ class Crib:
     async def _own(self) -> None:
         """Hold everything that lives as long as the crib, in one task that enters and leaves it."""
         async with anyio.create_task_group() as tasks:
-            self._spawn = tasks.start_soon
+            self._tasks = tasks
             self._pool = ServerPool(
                 self.config,
                 tasks,
@@ -333,17 +355,17 @@ class Crib:
             for server in self._pool:
                 self._sources.put(server)
                 if server.snapshot is not None and server.usable:
-                    self.registry.put(server.snapshot.definitions, server=server.id)
+                    self.registry.put(server.snapshot.definitions, server=server.id, ids=server.snapshot.ids)
                     self._digests[server.id] = server.snapshot.digest
                 if server.usable and server.config.options.start == "always":
                     tasks.start_soon(self._list_quietly, server)
-            await self._list_clients(tasks.start_soon)
+            await self._list_clients(tasks)
             self._opened.set()
             await self._closing.wait()
             await self._pool.close()
             tasks.cancel_scope.cancel()
 
-    async def _list_clients(self, start_soon: Callable[..., None]) -> None:
+    async def _list_clients(self, tasks: TaskGroup) -> None:
         async def one(client: ConnectedClient) -> None:
             try:
                 await self._sources.list_tools(client)
@@ -354,7 +376,7 @@ class Crib:
             for source in list(self._sources):
                 if isinstance(source, ConnectedClient):
                     listings.start_soon(one, source)
-                    start_soon(self._follow, source)
+                    tasks.start_soon(self._follow, source)
 
     async def _follow(self, client: ConnectedClient) -> None:
         async with follow_tools(client.connection.session, self.registry, client.id):
@@ -370,11 +392,12 @@ class Crib:
             and each.config.options.start != "on_request"
             and (server is None or each.id == server)
         ]
-        assert self._spawn is not None, "the crib is not open"
+        if self._tasks is None:
+            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
         for each in wanted:
             if each.id not in self._listings:
                 self._listings[each.id] = anyio.Event()
-                self._spawn(self._list_quietly, each)
+                self._tasks.start_soon(self._list_quietly, each)
         with anyio.move_on_after(self.config.settings.first_listing_wait):
             for each in wanted:
                 await self._listings[each.id].wait()
@@ -396,7 +419,7 @@ class Crib:
             return
         self._digests[server.id] = snapshot.digest
         before = {tool.name: tool.definition for tool in self.registry.tools(server.id)}
-        self.registry.put(snapshot.definitions, server=server.id)
+        self.registry.put(snapshot.definitions, server=server.id, ids=snapshot.ids)
         after = {tool.name: tool.definition for tool in self.registry.tools(server.id)}
         change = CatalogChanged(
             server.id,

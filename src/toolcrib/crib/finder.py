@@ -1,21 +1,33 @@
-"""Search over everything that a crib holds: keeps the index in step with the catalog, and shapes the answers."""
+"""Search over everything that a crib holds: what each form of a query finds, within what the caller may know."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import anyio
-
 from toolcrib.broker import Access, Caller
 from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet
+from toolcrib.crib.index import Index
 from toolcrib.errors import ToolcribError
-from toolcrib.search import Hit, Searcher, ServerDocs, nothing_fits, parse_query
-from toolcrib.search.query import Browse, Needs, Query, Select, merge_needs
+from toolcrib.search import (
+    Browse,
+    Hit,
+    Needs,
+    Pattern,
+    Query,
+    RegexSearcher,
+    Searcher,
+    Select,
+    merge_needs,
+    nothing_fits,
+    parse_query,
+)
 from toolcrib.servers import McpServer
 
 _MOST_HITS = 200
 """Hits ranked for one query; paging ends there."""
+
+_MOST_SETS = 256
+"""Visible sets of one server each that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +59,7 @@ class SearchAnswer:
         nothing_fits: Probably none of them does what was asked for.
         unknown: Ids of a `select:` that do not exist.
         missing: Servers that were not listed yet and so were not searched.
-        sources: The overview, for an empty query.
+        sources: The overview, where an empty query asked for it.
     """
 
     query: Query
@@ -57,7 +69,7 @@ class SearchAnswer:
     nothing_fits: bool = False
     unknown: Sequence[str] = ()
     missing: Sequence[str] = ()
-    sources: Sequence[SourceSummary] = ()
+    sources: Sequence[SourceSummary] | None = None
 
 
 class Finder:
@@ -66,7 +78,7 @@ class Finder:
     Args:
         registry: The catalog.
         access: Says what a caller may know of.
-        searcher: The strategy.
+        searcher: The strategy for words.
         sources: All sources, in order.
         index_file: Where the index is kept between runs; None keeps none.
     """
@@ -81,11 +93,9 @@ class Finder:
     ) -> None:
         self._registry = registry
         self._access = access
-        self._searcher = searcher
         self._sources = sources
-        self._index_file = index_file
-        self._indexed_version: int | None = None
-        self._syncing = anyio.Lock()
+        self._index = Index(searcher, registry, sources, index_file)
+        self._patterns: Index | None = None
         self._by_server: dict[tuple[VisibleSet, str], VisibleSet] = {}
 
     async def search(
@@ -100,13 +110,15 @@ class Finder:
     ) -> SearchAnswer:
         """Search; see `Crib.search`."""
         query = parse_query(text)
-        visible = self._visible(caller, server)
-        if isinstance(query, Browse):
+        if isinstance(query, Browse) and server is None:
             return SearchAnswer(query, missing=missing, sources=self.overview(caller))
         if isinstance(query, Select):
             return self._select(query, caller, missing)
-        await self._bring_up_to_date()
-        hits = await self._hits(query, visible)
+        visible = self._visible(caller, server)
+        if isinstance(query, Browse):
+            hits = [Hit(tool_id, 0.0) for tool_id in self._registry.keys(server or "") if tool_id in visible]
+        else:
+            hits = await self._hits(query, visible)
         page = hits[offset : offset + limit]
         return SearchAnswer(
             query,
@@ -131,8 +143,13 @@ class Finder:
                 rows.append(SourceSummary(source.id, source.description, count))
         return rows
 
-    async def _hits(self, query: Needs, visible: VisibleSet) -> list[Hit]:
-        lists = [await self._searcher.search(need, _MOST_HITS, visible) for need in query.needs]
+    async def _hits(self, query: Needs | Pattern, visible: VisibleSet) -> list[Hit]:
+        if isinstance(query, Pattern):
+            if self._patterns is None:
+                self._patterns = Index(RegexSearcher(), self._registry, self._sources)
+            return await (await self._patterns.current()).search(query.pattern, _MOST_HITS, visible)
+        searcher = await self._index.current()
+        lists = [await searcher.search(need, _MOST_HITS, visible) for need in query.needs]
         return lists[0] if len(lists) == 1 else merge_needs(lists, _MOST_HITS)
 
     def _select(self, query: Select, caller: Caller, missing: Sequence[str]) -> SearchAnswer:
@@ -154,55 +171,8 @@ class Finder:
         key = (visible, server)
         kept = self._by_server.get(key)
         if kept is None:
-            if len(self._by_server) > 256:
+            if len(self._by_server) > _MOST_SETS:
                 self._by_server.clear()
             kept = VisibleSet(each for each in self._registry.keys(server) if each in visible)
             self._by_server[key] = kept
         return kept
-
-    async def _bring_up_to_date(self) -> None:
-        if self._indexed_version == self._registry.version:
-            return
-        async with self._syncing:
-            if self._indexed_version != self._registry.version:
-                version = self._registry.version
-                await anyio.to_thread.run_sync(self._index)
-                self._indexed_version = version
-
-    def _index(self) -> None:
-        """Take in what changed since the index was kept; runs in a worker thread."""
-        searcher = self._searcher
-        if self._indexed_version is None and self._index_file is not None:
-            searcher.load(self._index_file)
-        changed = False
-        sources = {source.id: source for source in self._sources()}
-        listed = [server for server in self._registry.servers if server in sources]
-        for gone in set(searcher.servers) - set(listed):
-            searcher.remove(gone)
-            changed = True
-        for server in listed:
-            docs = _docs(sources[server])
-            digest = _digest(docs, sources[server], self._registry)
-            if searcher.fingerprint(server) != digest:
-                searcher.add(docs, self._registry.tools(server), digest=digest)
-                changed = True
-        if changed and self._index_file is not None:
-            searcher.save(self._index_file)
-
-
-def _docs(source: Source) -> ServerDocs:
-    if not isinstance(source, McpServer):
-        return ServerDocs(source.id, description=source.description)
-    instructions = source.snapshot.instructions if source.snapshot is not None else ""
-    return ServerDocs(
-        source.id, title=source.title, description=source.config.options.description or "",
-        instructions=instructions, tags=tuple(source.config.options.tags),
-    )
-
-
-def _digest(docs: ServerDocs, source: Source, registry: ToolRegistry) -> str:
-    if isinstance(source, McpServer) and source.snapshot is not None:
-        listing = source.snapshot.digest
-    else:
-        listing = repr([tool.definition for tool in registry.tools(source.id)])
-    return hashlib.sha256(f"{docs!r}\n{listing}".encode("utf-8", "surrogatepass")).hexdigest()

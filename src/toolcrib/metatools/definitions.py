@@ -43,7 +43,12 @@ def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int) -> list
                     "enum": list(DETAILS),
                     "description": "How much to say of each tool; signature unless set",
                 },
-                "limit": {"type": "integer", "minimum": 1, "maximum": MOST_HITS, "description": "8 unless set"},
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": MOST_HITS,
+                    "description": "8 unless set",
+                },
                 "cursor": {"type": "string", "description": "From an earlier answer, for the next hits"},
             },
             [],

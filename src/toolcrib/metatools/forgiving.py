@@ -93,5 +93,12 @@ def _scalar(name: str, value: Any) -> str:
 
 
 def _kind(value: Any) -> str:
-    kinds = {bool: "true or false", int: "a number", float: "a number", list: "a list", dict: "an object", str: "text"}
+    kinds = {
+        bool: "true or false",
+        int: "a number",
+        float: "a number",
+        list: "a list",
+        dict: "an object",
+        str: "text",
+    }
     return kinds.get(cast("type[Any]", type(value)), "that")

@@ -6,10 +6,9 @@ from typing import Any
 
 from toolcrib.broker import InvalidArgumentsError
 from toolcrib.catalog import JsonObject, Tool
-from toolcrib.crib import FoundTool, SearchAnswer
+from toolcrib.crib import FoundTool, SearchAnswer, SourceSummary
 from toolcrib.errors import ToolcribError
 from toolcrib.schema import example_call, first_sentence, signature
-from toolcrib.search.query import Browse
 
 BRIEF_CHARACTERS = 120
 _SCHEMA_CHARACTERS = 6_000
@@ -30,13 +29,13 @@ def search_text(answer: SearchAnswer, detail: str, cursor: str | None) -> str:
         detail: How much to say of each tool; see `DETAILS`.
         cursor: Leads to the next hits; None when there are none.
     """
-    if isinstance(answer.query, Browse):
-        return _sources_text(answer)
+    if answer.sources is not None:
+        return _sources_text(answer.sources)
     lines: list[str] = [f"Unknown: {problem}" for problem in answer.unknown]
     if answer.found and answer.nothing_fits:
         lines.append("Probably nothing here does this. The nearest:")
     elif not answer.found and not answer.unknown:
-        lines.append("Nothing found. Try other words for the action and its object, or an empty query.")
+        lines.append("Nothing found. Try other words for the action and its object; an empty query lists the servers.")
     for group in _by_server(answer.found):
         lines += [_hit_text(tool, detail) for tool in group]
     if cursor is not None:
@@ -104,11 +103,11 @@ def _hit_text(tool: Tool, detail: str) -> str:
     return f"{head}\n  {about}" if about else head
 
 
-def _sources_text(answer: SearchAnswer) -> str:
-    if not answer.sources:
+def _sources_text(sources: Iterable[SourceSummary]) -> str:
+    if not sources:
         return "No servers are configured."
     lines: list[str] = []
-    for source in answer.sources:
+    for source in sources:
         count = "not listed yet" if source.tools is None else f"{source.tools} tools"
         about = f": {first_sentence(source.description, BRIEF_CHARACTERS)}" if source.description else ""
         lines.append(f"{source.id} ({count}){about}")

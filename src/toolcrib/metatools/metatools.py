@@ -4,10 +4,17 @@ from toolcrib.broker import LOCAL, Caller, Options
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
-from toolcrib.metatools.definitions import CALL_TOOL, DETAILS, GET_TOOL_DETAILS, MOST_HITS, SEARCH_TOOLS, meta_tools
+from toolcrib.metatools.definitions import (
+    CALL_TOOL,
+    DETAILS,
+    GET_TOOL_DETAILS,
+    MOST_HITS,
+    SEARCH_TOOLS,
+    meta_tools,
+)
 from toolcrib.metatools.forgiving import text, tool_call, whole_number
 from toolcrib.metatools.formatting import details_text, error_text, search_text, text_result
-from toolcrib.search.paging import decode_cursor, encode_cursor
+from toolcrib.search import decode_cursor, encode_cursor
 
 CHANGES_META = "toolcrib/changes"
 """Member of a result's `_meta` that tells what was mended in the arguments."""
