@@ -1,0 +1,33 @@
+"""Pure functions over JSON Schema: ids and aliases, validation, repair, signatures and examples."""
+
+from toolcrib.schema.aliases import Aliases
+from toolcrib.schema.coercion import Coerced, coerce
+from toolcrib.schema.compiling import UnusableSchemaError
+from toolcrib.schema.examples import example_call
+from toolcrib.schema.ids import parameter_identifiers, server_ids, tool_ids
+from toolcrib.schema.problems import Problem
+from toolcrib.schema.signatures import signature, type_name
+from toolcrib.schema.text import first_sentence
+from toolcrib.schema.validation import ValidationResult, Validator, ValidatorCache, compile_validator
+from toolcrib.schema.wire import WireNames, wire_name
+
+__all__ = [
+    "Aliases",
+    "Coerced",
+    "Problem",
+    "UnusableSchemaError",
+    "ValidationResult",
+    "Validator",
+    "ValidatorCache",
+    "WireNames",
+    "coerce",
+    "compile_validator",
+    "example_call",
+    "first_sentence",
+    "parameter_identifiers",
+    "server_ids",
+    "signature",
+    "tool_ids",
+    "type_name",
+    "wire_name",
+]

@@ -1,0 +1,170 @@
+"""How much work a schema with references may make of one value, before any value is checked."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from typing import Any
+
+from toolcrib.schema.jsonvalues import JsonObject, is_array, is_object
+from toolcrib.schema.refs import REFERENCES, resolve
+
+LISTS_IN_PLACE = ("allOf", "anyOf", "oneOf")
+ONE_IN_PLACE = ("not", "if", "then", "else")
+MAPS_IN_PLACE = ("dependentSchemas", "dependencies")
+EVERY_PROPERTY = ("additionalProperties", "unevaluatedProperties")
+EVERY_ITEM = ("contains", "unevaluatedItems", "additionalItems")
+MOST_NESTED = 1000
+"""Schemas inside each other while one value is checked: the engine recurses, and half as many again as
+twice this end a thread with a stack of 512 kB, the default on macOS."""
+MOST_CHAINED = 200
+"""Schemas that apply to one value through each other at most."""
+
+
+class EndlessError(Exception):
+    """A schema applies itself to the same value again and again."""
+
+
+def depth_within(schema: JsonObject, limit: int, budgets: Iterable[int]) -> tuple[int, ...]:
+    """For each budget, the greatest depth of a value at which no place in it is evaluated more often.
+
+    A bound from above: at each level the most expensive property counts, with all alternatives that
+    speak about it together. A depth that would need a chain of more than `MOST_NESTED` schemas inside
+    each other is beyond every budget.
+
+    Args:
+        schema: The document.
+        limit: The greatest depth of interest.
+        budgets: Evaluations of one place in a value, and what is below it on one path.
+
+    Returns:
+        A depth for each budget; -1 where even a scalar costs more. `limit` where a schema has an end.
+
+    Raises:
+        EndlessError: References go in circles without going into the value.
+    """
+    graph = _Graph(schema)
+    costs: list[int] = []
+    level = {id(schema)}
+    while len(costs) <= limit and graph.length(id(schema), len(costs)) <= MOST_NESTED:
+        costs.append(graph.cost(id(schema), len(costs)))
+        if costs[-1] > max(budgets):
+            break
+        level = graph.below(level)
+        if not level:
+            costs += [costs[-1]] * (limit + 1 - len(costs))
+    return tuple(sum(cost <= budget for cost in costs[: limit + 1]) - 1 for budget in budgets)
+
+
+class _Graph:
+    """The schemas of a document and which of them speak about the same value, or about one inside it."""
+
+    def __init__(self, root: JsonObject) -> None:
+        self._root = root
+        self._nodes: dict[int, JsonObject] = {id(root): root}
+        self._closures: dict[int, Counter[int]] = {}
+        self._below: dict[int, dict[str, Counter[int]]] = {}
+        self._heights: dict[int, int] = {}
+        self._costs: dict[tuple[int, int], int] = {}
+        self._lengths: dict[tuple[int, int], int] = {}
+
+    def cost(self, key: int, depth: int) -> int:
+        """Evaluations that one value of at most this depth takes, on the dearest path into it."""
+        known = self._costs.get((key, depth))
+        if known is None:
+            known = self._closure(key, ()).total()
+            if depth:
+                known += max(
+                    (
+                        sum(times * self.cost(child, depth - 1) for child, times in children.items())
+                        for children in self._children(key).values()
+                    ),
+                    default=0,
+                )
+            self._costs[key, depth] = known
+        return known
+
+    def length(self, key: int, depth: int) -> int:
+        """Schemas inside each other, at most, while one value of at most this depth is checked."""
+        known = self._lengths.get((key, depth))
+        if known is None:
+            self._closure(key, ())
+            known = self._heights[key]
+            if depth:
+                known += max((self.length(child, depth - 1) for child in self.below({key})), default=0)
+            self._lengths[key, depth] = known
+        return known
+
+    def below(self, keys: set[int]) -> set[int]:
+        """The schemas that speak about what is directly inside a value to which these are applied."""
+        return {child for key in keys for children in self._children(key).values() for child in children}
+
+    def _closure(self, key: int, above: tuple[int, ...]) -> Counter[int]:
+        """How often each schema is applied to a value to which this one is applied once."""
+        known = self._closures.get(key)
+        if known is not None:
+            return known
+        if key in above or len(above) > MOST_CHAINED:
+            raise EndlessError("it applies itself to the same value again and again")
+        total = Counter({key: 1})
+        height = 0
+        for child in self._same_place(self._nodes[key]):
+            total.update(self._closure(child, (*above, key)))
+            height = max(height, self._heights[child])
+        self._closures[key] = total
+        self._heights[key] = height + 1
+        return total
+
+    def _children(self, key: int) -> dict[str, Counter[int]]:
+        known = self._below.get(key)
+        if known is None:
+            slots: defaultdict[str, Counter[int]] = defaultdict(Counter)
+            for member, times in self._closure(key, ()).items():
+                for name, children in self._one_level(self._nodes[member]).items():
+                    for child in children:
+                        slots[name][child] += times
+            for general, exact in (("/*", "/"), ("#*", "#")):
+                shared = slots.get(general, Counter[int]())
+                for name in slots:
+                    if name.startswith(exact) and name != general:
+                        slots[name] += shared
+            known = self._below[key] = dict(slots)
+        return known
+
+    def _same_place(self, node: JsonObject) -> list[int]:
+        found: list[object] = [node.get(name) for name in ONE_IN_PLACE]
+        for name in LISTS_IN_PLACE:
+            found += _members(node.get(name))
+        for name in MAPS_IN_PLACE:
+            found += _values(node.get(name))
+        for name in REFERENCES:
+            place = resolve(self._root, node.get(name))
+            found.append(place[1] if place else None)
+        return self._keys(found)
+
+    def _one_level(self, node: JsonObject) -> dict[str, list[int]]:
+        """The schemas that speak about what is inside the value, by the property or item they mean."""
+        general = [node.get(name) for name in EVERY_PROPERTY] + _values(node.get("patternProperties"))
+        items = node.get("items")
+        inside = [node.get(name) for name in EVERY_ITEM] + [None if is_array(items) else items]
+        found = {"/*": self._keys(general), "#*": self._keys(inside), "name": self._keys([node.get("propertyNames")])}
+        properties = node.get("properties")
+        for name, schema in properties.items() if is_object(properties) else ():
+            found[f"/ {name}"] = self._keys([schema])
+        for index, schema in enumerate([*_members(node.get("prefixItems")), *_members(items)]):
+            found[f"# {index}"] = self._keys([schema])
+        return {name: keys for name, keys in found.items() if keys}
+
+    def _keys(self, schemas: Iterable[object]) -> list[int]:
+        keys: list[int] = []
+        for schema in schemas:
+            if is_object(schema):
+                self._nodes[id(schema)] = schema
+                keys.append(id(schema))
+        return keys
+
+
+def _members(value: Any) -> list[Any]:
+    return value if is_array(value) else []
+
+
+def _values(value: Any) -> list[Any]:
+    return list(value.values()) if is_object(value) else []
