@@ -1,0 +1,217 @@
+"""A crib as a program uses it: over clients, functions, configured servers and what they left on disk."""
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.server.lowlevel import Server
+
+from toolcrib import Crib
+from toolcrib.catalog import JsonObject
+from toolcrib.demo import demo_config
+from toolcrib.demo.notes import APP as NOTES
+from toolcrib.demo.tickets import APP as TICKETS
+from toolcrib.errors import ConfigError, ServerError, UnknownToolError, UsageError
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+async def demo() -> AsyncIterator[Crib]:
+    async with (
+        Client(TICKETS.server()) as tickets,
+        Client(NOTES.server()) as notes,
+        Crib.from_clients({"tickets": tickets, "notes": notes}) as crib,
+    ):
+        yield crib
+
+
+def names(answer: Any) -> list[str]:
+    return [each.tool.id for each in answer.found]
+
+
+async def test_search_finds_the_tool_and_call_runs_it(demo: Crib) -> None:
+    assert names(await demo.search("create a ticket"))[0] == "tickets.create_ticket"
+    outcome = await demo.call("tickets.list_projects")
+    assert outcome.kind == "result"
+    assert outcome.result["structuredContent"]["projects"]
+
+
+async def test_each_line_is_a_need_of_its_own(demo: Crib) -> None:
+    answer = await demo.search("create a ticket\nsearch notes")
+    assert set(names(answer)[:2]) == {"tickets.create_ticket", "notes.search_notes"}
+
+
+async def test_a_search_can_be_kept_to_one_server(demo: Crib) -> None:
+    found = names(await demo.search("create", server="notes", limit=50))
+    assert found
+    assert {each.partition(".")[0] for each in found} == {"notes"}
+    with pytest.raises(UsageError, match="no server"):
+        await demo.search("create", server="nowhere")
+
+
+async def test_an_empty_query_lists_the_servers_or_the_tools_of_one(demo: Crib) -> None:
+    answer = await demo.search("")
+    assert answer.sources is not None
+    assert [(each.id, each.tools) for each in answer.sources] == [("tickets", 14), ("notes", 12)]
+    assert len((await demo.search(None, server="notes", limit=50)).found) == 12
+
+
+async def test_select_takes_any_spelling_and_names_what_is_unknown(demo: Crib) -> None:
+    answer = await demo.search("select:tickets/create_ticket, notes__search_notes, tickets.nothing")
+    assert names(answer) == ["tickets.create_ticket", "notes.search_notes"]
+    assert len(answer.unknown) == 1
+    assert "tickets.nothing" in answer.unknown[0]
+
+
+async def test_a_regular_expression_searches_the_names(demo: Crib) -> None:
+    found = names(await demo.search("/^tickets\\.create_/", limit=50))
+    assert found
+    assert all(each.startswith("tickets.create_") for each in found)
+
+
+async def test_pages_follow_on_each_other(demo: Crib) -> None:
+    whole = names(await demo.search("ticket", limit=10))
+    first, second = await demo.search("ticket", limit=5), await demo.search("ticket", limit=5, offset=5)
+    assert names(first) + names(second) == whole
+    assert first.total == second.total >= 10
+
+
+async def test_functions_are_tools_beside_the_servers(demo: Crib) -> None:
+    async def exchange_rate(base: str, quote: str = "EUR") -> dict[str, float]:
+        """The exchange rate between two currencies."""
+        return {"rate": 1.5 if base != quote else 1.0}
+
+    assert demo.add_functions(exchange_rate, server="money") == ["money.exchange_rate"]
+    assert names(await demo.search("currency exchange rate"))[0] == "money.exchange_rate"
+    assert (await demo.call("money.exchange_rate", {"base": "USD"})).result["structuredContent"] == {"rate": 1.5}
+    with pytest.raises(UsageError, match="server already"):
+        demo.add_functions(exchange_rate, server="tickets")
+
+
+async def test_what_a_function_raises_is_the_tools_error(demo: Crib) -> None:
+    def divide(a: float, b: float) -> float:
+        return a / b
+
+    demo.add_functions(divide)
+    outcome = await demo.call("local.divide", {"a": 1, "b": 0})
+    assert outcome.is_error
+    assert "division by zero" in outcome.result["content"][0]["text"]
+    assert (await demo.call("local.divide", {"a": 1, "b": 2})).result["content"][0]["text"] == "0.5"
+
+
+def by_position(a: int, /) -> None: ...
+
+
+def no_data(a: Any = object) -> None: ...
+
+
+def test_a_function_that_cannot_be_described_is_refused() -> None:
+    crib = Crib.from_clients({})
+    with pytest.raises(UsageError, match="by position only"):
+        crib.add_functions(by_position)
+    with pytest.raises(UsageError, match="needs a name"):
+        crib.add_functions(lambda: None)
+
+
+async def test_a_source_of_any_kind_can_be_added(demo: Crib) -> None:
+    class Fixed:
+        id = "fixed"
+        description = "One tool"
+
+        async def ensure(self) -> None: ...
+
+        async def list(self, method: str) -> list[JsonObject]:
+            return [{"name": "ping", "description": "Answers pong.", "inputSchema": {"type": "object"}}]
+
+        async def request(self, method: str, params: JsonObject, context: Any = None) -> JsonObject:
+            return {"content": [{"type": "text", "text": "pong"}]}
+
+    assert await demo.add_source(Fixed()) == ["fixed.ping"]
+    assert (await demo.call("ping")).result["content"][0]["text"] == "pong"
+    with pytest.raises(UsageError, match="already"):
+        await demo.add_source(Fixed())
+
+
+async def test_a_crib_can_be_entered_and_left_in_different_tasks() -> None:
+    crib = Crib.from_clients({})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(crib.__aenter__)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(crib.__aexit__, None, None, None)
+    with pytest.raises(UsageError, match="entered once"):
+        await crib.__aenter__()
+
+
+async def test_a_client_that_is_not_connected_is_refused() -> None:
+    with pytest.raises(UsageError, match="gone is not connected"):
+        Crib.from_clients({"gone": Client(NOTES.server())})
+
+
+async def test_a_client_that_cannot_list_costs_only_its_own_tools() -> None:
+    async with (
+        Client(NOTES.server()) as notes,
+        Client(Server[Any]("offers nothing")) as silent,
+        Crib.from_clients({"notes": notes, "silent": silent}) as crib,
+    ):
+        assert crib.registry.servers == ["notes"]
+        assert (await crib.call("notes.list_tags")).kind == "result"
+
+
+async def test_configured_servers_are_listed_once_and_then_known_from_disk(tmp_path: Path) -> None:
+    config = demo_config()
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        assert {each.state for each in crib.servers} == {"dormant"}
+        assert names(await crib.search("create a ticket"))[0] == "tickets.create_ticket"
+        assert [each.tools for each in crib.servers] == [14, 12, 10, 11]
+    for server in config["mcpServers"].values():
+        server["args"] = [*server["args"][:-1], server["args"][-1]]
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        assert names(await crib.search("create a ticket"))[0] == "tickets.create_ticket"
+        assert {each.state for each in crib.servers} == {"dormant"}
+        assert [each.pid for each in crib.servers] == [None] * 4
+        assert (await crib.call("tickets.list_projects")).kind == "result"
+        assert [each.state for each in crib.servers] == ["ready", "dormant", "dormant", "dormant"]
+
+
+async def test_a_tool_of_a_server_that_was_never_listed_can_be_called_by_its_id(tmp_path: Path) -> None:
+    async with Crib.open(demo_config(), state_dir=tmp_path) as crib:
+        assert (await crib.call("notes.list_tags")).kind == "result"
+        assert [each.state for each in crib.servers] == ["dormant", "ready", "dormant", "dormant"]
+        with pytest.raises(UnknownToolError):
+            await crib.call("nowhere.list_tags")
+
+
+async def test_one_failing_server_is_its_own_state(tmp_path: Path) -> None:
+    script = "import sys; sys.stderr.write('no licence found'); sys.exit(7)"
+    config = {
+        "mcpServers": {
+            "bad": {"command": sys.executable, "args": ["-c", script]},
+            "away": {"command": "no-such-command-anywhere"},
+            "unset": {"command": "x", "env": {"KEY": "${TOOLCRIB_NOT_SET_ANYWHERE}"}},
+            "off": {"command": "x", "disabled": True},
+            "tickets": demo_config()["mcpServers"]["tickets"],
+        }
+    }
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        assert names(await crib.search("create a ticket"))[0] == "tickets.create_ticket"
+        states = {each.id: each for each in crib.servers}
+        assert [each.state for each in crib.servers] == ["failed", "failed", "failed", "disabled", "ready"]
+        assert "exit code 7" in states["bad"].reason
+        assert states["bad"].output == ("no licence found",)
+        assert "no-such-command-anywhere" in states["away"].reason
+        assert "TOOLCRIB_NOT_SET_ANYWHERE" in states["unset"].reason
+        with pytest.raises(ServerError, match="no licence found"):
+            await crib.call("bad.anything")
+        answer = await crib.search("")
+        assert answer.sources is not None
+        assert "off" not in [each.id for each in answer.sources]
+
+
+async def test_a_configuration_that_names_no_servers_is_refused() -> None:
+    with pytest.raises(ConfigError):
+        Crib.open({"something": 1})
