@@ -1,0 +1,18 @@
+"""The MCP server that stands for all servers of a crib, over stdio and Streamable HTTP."""
+
+from toolcrib.gateway.gateway import Gateway
+from toolcrib.gateway.http import DEFAULT_HOST, DEFAULT_PATH, DEFAULT_PORT, HttpOptions, http_app, run_http, serve_http
+from toolcrib.gateway.stdio import run_stdio, serve_stdio
+
+__all__ = [
+    "DEFAULT_HOST",
+    "DEFAULT_PATH",
+    "DEFAULT_PORT",
+    "Gateway",
+    "HttpOptions",
+    "http_app",
+    "run_http",
+    "run_stdio",
+    "serve_http",
+    "serve_stdio",
+]

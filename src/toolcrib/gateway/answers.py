@@ -1,0 +1,76 @@
+"""What a tool answered, made ready for one client: the values of the upstream in the envelope of this server.
+
+Two members of a result belong to one hop of the protocol and not to the tool's answer, so they are this server's
+own: `resultType`, and the `serverInfo` stamp in `_meta` (specification 2026-07-28, basic). Everything else goes
+out with the values that the upstream sent, members and block types that no revision knows included.
+
+What a client of the `initialize` handshake era can't be given is projected: until 2025-11-25
+`structuredContent` is an object, so any other value is left out, and goes out as JSON text where no text block
+says the same already.
+"""
+
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+
+from mcp_types import SERVER_INFO_META_KEY
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic_core import PydanticSerializationError, to_json
+
+from toolcrib.broker import content_of, repeats_structure
+from toolcrib.catalog import JsonObject
+
+_STRUCTURE = "structuredContent"
+
+
+def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version: str) -> JsonObject:
+    """A tool's answer as it goes out to a client.
+
+    What can't go out is told in its place as a result marked as an error, because a message that can't be
+    written would end the whole connection.
+
+    Args:
+        answer: The result as the upstream sent it, or as Toolcrib made it.
+        envelope: A result that the SDK shaped for this request: it carries what the revision demands.
+        protocol_version: The revision that the client speaks.
+    """
+    kind = answer.get("resultType", "complete")
+    if kind != "complete":
+        return _refusal(f"The tool's server answered with resultType {kind!r}, which is not relayed here.", envelope)
+    result: JsonObject = {"content": [], **answer}
+    result.pop("resultType", None)
+    result.pop("_meta", None)
+    if "resultType" in envelope:
+        result["resultType"] = envelope["resultType"]
+    if meta := _meta(answer, envelope):
+        result["_meta"] = meta
+    if protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        _project(result)
+    try:
+        to_json(result)
+    except PydanticSerializationError as error:
+        return _refusal(f"The tool answered with something that can't be written as JSON: {error}", envelope)
+    return result
+
+
+def _refusal(text: str, envelope: Mapping[str, Any]) -> JsonObject:
+    return {**envelope, "content": [{"type": "text", "text": text}], "isError": True}
+
+
+def _meta(answer: JsonObject, envelope: Mapping[str, Any]) -> JsonObject:
+    """The answer's `_meta`, with this server's stamp, if the revision has one, in place of the upstream's."""
+    upstream = answer.get("_meta")
+    kept = dict(cast("JsonObject", upstream)) if isinstance(upstream, dict) else {}
+    kept.pop(SERVER_INFO_META_KEY, None)
+    return {**kept, **envelope.get("_meta", {})}
+
+
+def _project(result: JsonObject) -> None:
+    """Take out of a result what the handshake era has no place for."""
+    if _STRUCTURE not in result or isinstance(result[_STRUCTURE], dict):
+        return
+    blocks = content_of(result)
+    if not any(repeats_structure(block, result) for block in blocks):
+        text = json.dumps(result[_STRUCTURE], ensure_ascii=False, separators=(",", ":"))
+        result["content"] = [*blocks, {"type": "text", "text": text}]
+    del result[_STRUCTURE]

@@ -1,0 +1,133 @@
+"""`Gateway`: the MCP server that stands for all servers of a crib.
+
+It serves both protocol eras over any of the SDK's transports. The SDK sieves every result through its typed
+models, which drop what a revision does not name; a gateway has to hand on what the upstream said. So the
+handlers given to the SDK are stand-ins with empty results: the SDK checks the request, keeps a handshake
+connection shut until it is initialised, and shapes the envelope that the revision demands. A middleware around
+it then makes the real answer and puts it into that envelope (see `toolcrib.gateway.answers`).
+"""
+
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+from mcp.server.caching import CacheHint
+from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+from mcp.server.lowlevel import Server
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    CallToolRequestParams,
+    CallToolResult,
+    ListToolsResult,
+    PaginatedRequestParams,
+)
+
+from toolcrib import __version__
+from toolcrib.broker import Options
+from toolcrib.catalog import JsonObject
+from toolcrib.crib import Crib
+from toolcrib.errors import UsageError
+from toolcrib.gateway.answers import enveloped
+from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, SEARCH_TOOLS, MetaTools
+
+logger = logging.getLogger(__name__)
+
+INSTRUCTIONS = (
+    f"Many tools of many servers are behind these few. Find one with {SEARCH_TOOLS}, read its definition with "
+    f"{GET_TOOL_DETAILS} where its signature leaves questions open, and use it with {CALL_TOOL}."
+)
+
+_CONSTANT = CacheHint(ttl_ms=5 * 60_000, scope="private")
+"""The list stays the same as long as the configuration; private, because it may differ by principal."""
+
+_TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
+"""Members of `_meta` that carry W3C trace context (specification 2026-07-28, SEP-414)."""
+
+_Context = ServerRequestContext[Any, Any]
+
+
+class Gateway:
+    """An MCP server whose tools are the constant ones that lead to all tools of a crib.
+
+    Args:
+        crib: A crib, open as long as the gateway serves.
+
+    Attributes:
+        server: The SDK's server, for any transport.
+    """
+
+    def __init__(self, crib: Crib) -> None:
+        self._tools = MetaTools(crib)
+        self._answers: Mapping[str, Callable[[_Context, JsonObject], Awaitable[JsonObject]]] = {
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+        }
+        self.server = Server[Any](
+            "toolcrib",
+            version=__version__,
+            title="Toolcrib",
+            instructions=INSTRUCTIONS,
+            cache_hints={"tools/list": _CONSTANT, "server/discover": _CONSTANT},
+            get_tool_input_schema=self._input_schema,
+            on_list_tools=_stand_in_list,
+            on_call_tool=_stand_in_call,
+        )
+        self.server.middleware.append(self._answer)
+
+    async def _answer(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
+        """Put the real answer into the envelope of the stand-in's; never let an exception out as it is."""
+        envelope = await call_next(ctx)
+        answer = self._answers.get(ctx.method)
+        if answer is None or ctx.request_id is None:
+            return envelope
+        try:
+            return await answer(ctx, cast("JsonObject", envelope))
+        except MCPError:
+            raise
+        except UsageError as error:
+            raise MCPError(INVALID_PARAMS, str(error), error.to_json()) from error
+        except Exception as error:
+            raise _internal_error(ctx.method, error) from error
+
+    async def _list_tools(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
+        if ctx.params is not None and ctx.params.get("cursor") is not None:
+            raise UsageError("There is no such page of tools.", hint="The list is one page; ask without a cursor.")
+        return {**envelope, "tools": self._tools.definitions()}
+
+    async def _call_tool(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
+        params = ctx.params or {}
+        meta: Mapping[str, Any] = params.get("_meta") or {}
+        # Progress is asked for whether or not this client wants any: it also restarts the time limit of the
+        # call upstream. The SDK hands it on only to a client that asked too.
+        options = Options(
+            on_progress=ctx.session.report_progress,
+            meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
+        )
+        answer = await self._tools.call(params["name"], params.get("arguments") or {}, options=options)
+        return enveloped(answer, envelope, ctx.protocol_version)
+
+    def _input_schema(self, name: str) -> JsonObject | None:
+        """The schema of one of the constant tools, against which the SDK checks `Mcp-Param-*` headers."""
+        return next((each["inputSchema"] for each in self._tools.definitions() if each["name"] == name), None)
+
+
+async def _stand_in_list(ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    return ListToolsResult(tools=[])
+
+
+async def _stand_in_call(ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
+    return CallToolResult(content=[])
+
+
+def _internal_error(method: str, error: Exception) -> MCPError:
+    """An error that tells a client nothing but where the log tells more."""
+    error_id = secrets.token_hex(4)
+    logger.error("Error %s while answering %s", error_id, method, exc_info=error)
+    return MCPError(
+        INTERNAL_ERROR,
+        f"Toolcrib failed inside while answering {method}. Its log on standard error says more under {error_id}.",
+        {"code": "internal", "id": error_id},
+    )

@@ -1,0 +1,164 @@
+"""The gateway over Streamable HTTP."""
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Callable, Sequence
+from typing import TypedDict, Unpack
+
+import anyio
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from toolcrib.crib import Crib
+from toolcrib.crib.crib import ConfigLike
+from toolcrib.errors import UsageError
+from toolcrib.gateway.gateway import Gateway
+from toolcrib.gateway.signals import on_stop_signal
+
+DEFAULT_HOST = "127.0.0.1"
+DEFAULT_PORT = 8931
+DEFAULT_PATH = "/mcp"
+
+_LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
+
+
+class HttpOptions(TypedDict, total=False):
+    """What `http_app` takes by name, and all that build on it take too."""
+
+    path: str
+    allowed_hosts: Sequence[str]
+    allowed_origins: Sequence[str]
+    max_body_bytes: int
+
+
+def http_app(
+    gateway: Gateway,
+    *,
+    host: str = DEFAULT_HOST,
+    path: str = DEFAULT_PATH,
+    allowed_hosts: Sequence[str] = (),
+    allowed_origins: Sequence[str] = (),
+    max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE,
+) -> Starlette:
+    """The gateway as an ASGI application: MCP at `path`, and `/healthz`, which answers as soon as it serves.
+
+    The `Host` and `Origin` headers of requests are checked, so that a web page can't reach the server through
+    its visitor's browser (specification 2026-07-28, transports, Streamable HTTP, security).
+
+    Args:
+        gateway: The gateway.
+        host: The address that the application is going to be bound to.
+        path: Where MCP is served.
+        allowed_hosts: Values of the `Host` header that are let in, beside those of the loopback addresses when
+            bound to one; a port is part of the value, and `:*` in its place stands for any.
+        allowed_origins: The same for the `Origin` header that browsers send, such as `https://tools.example`;
+            without any, the pages of the allowed hosts themselves.
+        max_body_bytes: Longest body of a request.
+
+    Raises:
+        UsageError: The host is no loopback address, and no hosts are allowed.
+    """
+    hosts = [*allowed_hosts]
+    if _is_loopback(host):
+        hosts += [spelling for name in (*_LOOPBACK_NAMES, _in_url(host)) for spelling in (name, f"{name}:*")]
+    elif not hosts:
+        raise UsageError(
+            f"{host} can be reached from other machines, so the names that this server goes by must be given.",
+            hint="Give the allowed hosts, such as tools.example:8931, or bind to 127.0.0.1.",
+        )
+    origins = [*allowed_origins] or [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
+    return gateway.server.streamable_http_app(
+        streamable_http_path=path,
+        max_request_body_size=max_body_bytes,
+        transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),
+        host=host,
+        custom_starlette_routes=[Route("/healthz", _healthy)],
+    )
+
+
+async def serve_http(
+    gateway: Gateway,
+    host: str = DEFAULT_HOST,
+    port: int = DEFAULT_PORT,
+    *,
+    on_ready: Callable[[str], None] | None = None,
+    **options: Unpack[HttpOptions],
+) -> None:
+    """Serve over HTTP until cancelled; requests under way are then given some seconds to end.
+
+    Args:
+        gateway: The gateway.
+        host: The address to bind to.
+        port: The port to bind to; 0 takes any free one.
+        on_ready: Told the URL of MCP once it is served.
+        options: See `http_app`.
+
+    Raises:
+        UsageError: The address can't be bound to; or see `http_app`.
+    """
+    from toolcrib.gateway.listening import bound, serve_app
+
+    app = http_app(gateway, host=host, **options)
+    with bound(host, port) as listener:
+
+        def ready() -> None:
+            if on_ready is not None:
+                on_ready(_url(host, listener, options.get("path", DEFAULT_PATH)))
+
+        await serve_app(app, listener, ready)
+
+
+def run_http(
+    config: ConfigLike = None,
+    host: str = DEFAULT_HOST,
+    port: int = DEFAULT_PORT,
+    *,
+    on_ready: Callable[[str], None] | None = None,
+    **options: Unpack[HttpOptions],
+) -> None:
+    """Serve a configuration over HTTP until a signal says stop.
+
+    All server processes are ended before it returns.
+
+    Args:
+        config: As for `Crib.open`.
+        host: See `serve_http`.
+        port: See `serve_http`.
+        on_ready: See `serve_http`.
+        options: See `http_app`.
+
+    Raises:
+        ConfigError: The configuration can't be used as a whole.
+        UsageError: The address can't be bound to; or see `http_app`.
+    """
+    crib = Crib.open(config)
+
+    async def run() -> None:
+        with anyio.CancelScope() as scope, on_stop_signal(scope.cancel):
+            async with crib:
+                await serve_http(Gateway(crib), host, port, on_ready=on_ready, **options)
+
+    asyncio.run(run())
+
+
+async def _healthy(request: Request) -> Response:
+    return JSONResponse({"status": "ok"})
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+def _url(host: str, listener: socket.socket, path: str) -> str:
+    return f"http://{_in_url(host)}:{listener.getsockname()[1]}{path}"

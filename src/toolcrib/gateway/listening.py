@@ -1,0 +1,147 @@
+"""A listening socket and the HTTP server on it."""
+
+import errno
+import os
+import socket
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+import anyio
+import uvicorn
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from toolcrib.errors import UsageError
+
+_GRACE_SECONDS = 5
+"""How long requests under way may take when the server is told to stop."""
+
+_BACKLOG = 2048
+
+
+async def serve_app(app: ASGIApp, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+    """Serve an application until cancelled; requests under way are then given some seconds to end.
+
+    Args:
+        app: The application; its lifespan is run.
+        listener: A bound socket; it is closed.
+        on_ready: Called once requests are answered.
+    """
+    streams = _Streams(app)
+    server = _Server(
+        uvicorn.Config(
+            streams,
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            ws="none",
+            lifespan="on",
+            backlog=_BACKLOG,
+            timeout_graceful_shutdown=_GRACE_SECONDS,
+        ),
+        on_ready,
+    )
+    ended = anyio.Event()
+
+    async def serve() -> None:
+        with anyio.CancelScope(shield=True):
+            await server.serve([listener])
+        ended.set()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(serve)
+        try:
+            await ended.wait()
+        finally:
+            streams.end()
+            server.should_exit = True
+
+
+@contextmanager
+def bound(host: str, port: int) -> Generator[socket.socket, None, None]:
+    """A socket that listens on an address.
+
+    Args:
+        host: A name or address of this machine.
+        port: A port; 0 takes any free one.
+
+    Raises:
+        UsageError: The address can't be taken.
+    """
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as listener:
+            if os.name == "posix":  # elsewhere the option lets two programs share a port
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(address)
+            listener.listen(_BACKLOG)
+            yield listener
+    except OSError as error:
+        raise _unusable(host, port, error) from error
+
+
+def _unusable(host: str, port: int, error: OSError) -> UsageError:
+    if error.errno == errno.EADDRINUSE:
+        return UsageError(
+            f"Port {port} is in use by another program.", hint="Give another port, or 0 for any free one."
+        )
+    if error.errno == errno.EACCES:
+        return UsageError(f"Port {port} needs more rights than this program has.", hint="Give a port above 1023.")
+    reason = error.strerror or error
+    return UsageError(f"{host}:{port} can't be served on: {reason}.", hint="Give an address of this machine.")
+
+
+class _Server(uvicorn.Server):
+    """Leaves signals to its caller, which has more to end than a socket, and tells when it serves."""
+
+    def __init__(self, config: uvicorn.Config, on_ready: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_ready = on_ready
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._on_ready()
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        yield
+
+
+class _Streams:
+    """An application whose GET requests, which are streams that stay open, can be ended."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._open: set[anyio.CancelScope] = set()
+        self._ending = False
+
+    def end(self) -> None:
+        """End all streams, and refuse new ones."""
+        self._ending = True
+        for stream in self._open:
+            stream.cancel()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "GET":
+            await self._app(scope, receive, send)
+        elif self._ending:
+            await Response(status_code=503)(scope, receive, send)
+        else:
+            await self._stream(scope, receive, send)
+
+    async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        unfinished = False
+
+        async def watched(message: Message) -> None:
+            nonlocal unfinished
+            unfinished = message["type"] == "http.response.start" or message.get("more_body", False)
+            await send(message)
+
+        with anyio.CancelScope() as stream:
+            self._open.add(stream)
+            try:
+                await self._app(scope, receive, watched)
+            finally:
+                self._open.discard(stream)
+        if stream.cancelled_caught and unfinished:
+            await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -1,0 +1,48 @@
+"""The gateway over standard input and output."""
+
+import asyncio
+from typing import Any, cast
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from toolcrib.crib import Crib
+from toolcrib.crib.crib import ConfigLike
+from toolcrib.gateway.gateway import Gateway
+from toolcrib.gateway.pipes import standard_streams
+from toolcrib.gateway.signals import on_stop_signal
+
+
+async def serve_stdio(gateway: Gateway) -> None:
+    """Serve one client on standard input and output, until the input ends or the client is gone.
+
+    Raises:
+        UsageError: The process has no standard input or output.
+    """
+    with standard_streams() as (lines, writer):
+        try:
+            async with stdio_server(cast("Any", lines), cast("Any", writer)) as (read, write):
+                await gateway.server.run(read, write, gateway.server.create_initialization_options())
+        except* OSError:
+            pass  # nobody reads any more: the client ended without closing its side first
+
+
+def run_stdio(config: ConfigLike = None) -> None:
+    """Serve a configuration on standard input and output, until the input ends or a signal says stop.
+
+    All server processes are ended before it returns.
+
+    Args:
+        config: As for `Crib.open`.
+
+    Raises:
+        ConfigError: The configuration can't be used as a whole.
+        UsageError: The process has no standard input or output.
+    """
+    asyncio.run(_run(Crib.open(config)))
+
+
+async def _run(crib: Crib) -> None:
+    with anyio.CancelScope() as scope, on_stop_signal(scope.cancel):
+        async with crib:
+            await serve_stdio(Gateway(crib))
