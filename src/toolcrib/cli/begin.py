@@ -1,0 +1,88 @@
+"""How to begin: what to do without a configuration, and how a client is told of Toolcrib."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+_CLIENT_FILES = (
+    "~/.config/Claude/claude_desktop_config.json",
+    "~/Library/Application Support/Claude/claude_desktop_config.json",
+    "%APPDATA%/Claude/claude_desktop_config.json",
+    "~/.cursor/mcp.json",
+    "~/.codeium/windsurf/mcp_config.json",
+    "~/.config/Code/User/mcp.json",
+    "~/Library/Application Support/Code/User/mcp.json",
+    "%APPDATA%/Code/User/mcp.json",
+    "~/.copilot/mcp-config.json",
+)
+"""Where Claude Desktop, Cursor, Windsurf, VS Code and Copilot keep their servers, by system."""
+
+
+def how_to_begin(folder: Path) -> str:
+    """What to do when nothing is configured.
+
+    Args:
+        folder: The user's own configuration folder.
+    """
+    found = next(_client_files(), None)
+    example = {"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}
+    return "\n".join(
+        [
+            "Toolcrib reads the file that your client has already:",
+            f"  toolcrib servers --config {quoted(str(found)) if found else 'FILE'}",
+            f"or any *.json in {folder}, such as:",
+            f"  {json.dumps(example)}",
+            "To see it at work without any configuration: toolcrib demo",
+        ]
+    )
+
+
+def serve_command(configs: Sequence[Path]) -> list[str]:
+    """The command, with its arguments, by which a client starts the gateway."""
+    arguments = ["serve"]
+    for path in configs:
+        arguments += ["--config", str(path)]
+    # Clients of the desktop don't have the shell's PATH, so the full path is given.
+    beside = Path(sys.executable).with_name("toolcrib.exe" if sys.platform == "win32" else "toolcrib")
+    if beside.is_file():
+        return [str(beside), *arguments]
+    return [sys.executable, "-m", "toolcrib", *arguments]
+
+
+def client_entry(configs: Sequence[Path]) -> dict[str, Any]:
+    """The entry that a client's configuration needs, of the shape that nearly all clients read."""
+    command, *arguments = serve_command(configs)
+    return {"mcpServers": {"toolcrib": {"command": command, "args": arguments}}}
+
+
+def client_commands(configs: Sequence[Path]) -> dict[str, str]:
+    """The command line that adds the gateway, for the clients that have one."""
+    start = serve_command(configs)
+    words = " ".join(quoted(word) for word in start)
+    entry = json.dumps({"name": "toolcrib", "command": start[0], "args": start[1:]})
+    return {
+        "Claude Code": f"claude mcp add toolcrib -- {words}",
+        "Codex": f"codex mcp add toolcrib -- {words}",
+        "VS Code": f"code --add-mcp {quoted(entry)}",
+    }
+
+
+def _client_files() -> Iterator[Path]:
+    for place in _CLIENT_FILES:
+        path = Path(os.path.expandvars(os.path.expanduser(place)))
+        if path.is_file():
+            yield path
+
+
+def quoted(word: str) -> str:
+    """A word as it is typed in a shell."""
+    if sys.platform == "win32":
+        import subprocess
+
+        return subprocess.list2cmdline([word])
+    import shlex
+
+    return shlex.quote(word)

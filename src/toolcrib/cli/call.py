@@ -1,0 +1,119 @@
+"""`toolcrib call`: call a tool."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toolcrib.cli.arguments import read_arguments, undeclared
+from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.progress import call_progress
+from toolcrib.cli.results import print_result, result_text, save_result
+from toolcrib.cli.session import read_config, resting, run
+from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.troubles import FAILED, MISUSED
+from toolcrib.config import Config
+
+if TYPE_CHECKING:
+    from toolcrib.broker import InvalidArgumentsError, Outcome
+
+
+def call(
+    tool: Annotated[str, typer.Argument(metavar="ID", help="The tool, by the id that search prints.")],
+    items: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Arguments. The value becomes what the tool's schema asks for; KEY:=JSON takes it as JSON; "
+            "a repeated key makes a list.",
+            show_default=False,
+        ),
+    ] = None,
+    args: Annotated[
+        str | None,
+        typer.Option("--args", metavar="JSON|@FILE|-", help="All arguments as one JSON object.", show_default=False),
+    ] = None,
+    timeout: Annotated[
+        float | None,
+        typer.Option(
+            "--timeout", metavar="SECONDS", min=0.001, help="How long to wait for the answer.", show_default=False
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", help="Write the image, audio, bytes or text here.", show_default=False
+        ),
+    ] = None,
+    config: ConfigFiles = None,
+    as_json: AsJson = False,
+) -> int:
+    """Call a tool and print its result.
+
+    With --json, the result exactly as the server sent it.
+    """
+    return run(partial(_call, read_config(config), tool, items or [], args, timeout, output, as_json=as_json))
+
+
+async def _call(
+    config: Config,
+    name: str,
+    items: list[str],
+    args: str | None,
+    timeout: float | None,
+    output: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    from toolcrib.broker import InvalidArgumentsError
+    from toolcrib.crib import Crib
+
+    async with Crib.open(resting(config)) as crib:
+        with call_progress(f"Calling {name}") as on_progress:
+            tool = await crib.tool(name)
+            arguments = read_arguments(tool, items, args)
+            for note in undeclared(tool, arguments):
+                tell(note)
+            try:
+                outcome = await crib.call(tool.id, arguments, timeout=timeout, on_progress=on_progress)
+            except InvalidArgumentsError as error:
+                return _refused(error, as_json=as_json)
+    for change in outcome.changes:
+        tell(f"changed {change}")
+    if outcome.unvalidated is not None:
+        tell(f"The arguments were not checked: {outcome.unvalidated}")
+    return _finish(outcome, output, as_json=as_json)
+
+
+def _finish(outcome: "Outcome", output: Path | None, *, as_json: bool) -> int:
+    tool_id = outcome.call.target
+    if as_json:
+        print_json(outcome.result)
+    if outcome.kind == "input_required":
+        tell(f"{tool_id} asks for something before it goes on, which the command line can't answer.")
+        return FAILED
+    if outcome.is_error:
+        tell(f"{tool_id} failed:\n{result_text(outcome.result)}")
+        return FAILED
+    beside = save_result(outcome.result, output) if output is not None else None
+    if as_json:
+        return 0
+    if beside is None:
+        print_result(outcome.result, tool_id)
+    else:
+        for text in beside:
+            print_text(text)
+    return 0
+
+
+def _refused(error: "InvalidArgumentsError", *, as_json: bool) -> int:
+    from toolcrib.metatools import tool_signature
+
+    signature = tool_signature(error.tool)
+    problems = [f"  {each.path or 'arguments'}: {each.message}" for each in error.result.errors]
+    lines = [f"The arguments of {error.tool.id} are not valid, so nothing was called.", *problems, signature]
+    tell("\n".join([*lines, f"toolcrib show {error.tool.id} explains them."]))
+    if as_json:
+        print_json({"error": {**error.to_json(), "signature": signature}})
+    return MISUSED

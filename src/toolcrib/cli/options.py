@@ -1,0 +1,20 @@
+"""The options that commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+ConfigFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--config",
+        "-c",
+        metavar="FILE",
+        help="A configuration as MCP clients have it; may be repeated, later ones win. "
+        "Without it, every file of your Toolcrib folder is read.",
+        show_default=False,
+    ),
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]

@@ -1,0 +1,111 @@
+"""The program: finds the command, runs it, and turns whatever goes wrong into a sentence and an exit code."""
+
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import takewhile
+from typing import Annotated, Any
+
+import typer
+
+from toolcrib import __version__
+from toolcrib.cli.streams import abandon_output, prepare_streams, print_text
+from toolcrib.cli.troubles import report
+
+COMMANDS = {
+    "demo": "Show what Toolcrib does, on servers that ship with it.",
+    "serve": "Be one MCP server in place of all configured ones.",
+    "servers": "List the configured servers and what is known of them.",
+    "search": "Find tools by what they do.",
+    "show": "Show the whole definition of a tool.",
+    "call": "Call a tool.",
+    "tokens": "Count what the tools cost a model, with and without Toolcrib.",
+}
+"""The commands in the order of the help. Each is the function of its name in the module of its name."""
+
+INTERRUPTED = 130
+"""What a shell reports of a program that SIGINT has ended."""
+
+DEBUG = "--debug"
+_HELP_NAMES = {"help_option_names": ["-h", "--help"]}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    Args:
+        arguments: The words after the program's name; None takes those of the process.
+
+    Returns:
+        The exit code: 0; 1 when what was asked for failed; 2 when it was asked for wrongly; 130 after Ctrl-C.
+    """
+    prepare_streams()
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = DEBUG in _options(given)
+    words = [word for word in given if not (debug and word == DEBUG)] or ["--help"]
+    try:
+        try:
+            code = _run(words, debug=debug)
+        except Exception as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            code = report(error, as_json="--json" in _options(words), debug=debug)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has seen enough, as `head` does.
+        abandon_output()
+        return 0
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return code
+
+
+def _run(words: list[str], *, debug: bool) -> int:
+    if debug:
+        from toolcrib.cli.logs import log_everything
+
+        log_everything()
+    command = typer.main.get_command(_application(words))
+    try:
+        with command.make_context("toolcrib", words) as context:
+            return command.invoke(context) or 0
+    except typer.Exit as done:
+        return done.exit_code
+
+
+def _application(words: Sequence[str]) -> typer.Typer:
+    """The application with the wanted command whole, and the others by name and help alone: their modules are
+    never loaded."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None)
+    app.callback(context_settings=_HELP_NAMES)(_toolcrib)
+    wanted = next((word for word in words if not word.startswith("-")), None)
+    for name, about in COMMANDS.items():
+        function: Any = _unloaded
+        if name == wanted:
+            function = getattr(import_module(f"toolcrib.cli.{name}"), name)
+        app.command(name, short_help=about, context_settings=_HELP_NAMES)(function)
+    return app
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print_text(f"toolcrib {__version__}")
+        raise typer.Exit
+
+
+def _toolcrib(
+    version: Annotated[
+        bool, typer.Option("--version", "-V", help="Print the version.", callback=_print_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option(DEBUG, help="Show logs, and where an internal error happened.")] = False,
+) -> None:
+    """One small door to every tool of every MCP server."""
+
+
+def _unloaded() -> None:
+    """Stands for a command that this run does not want."""
+
+
+def _options(words: Iterable[str]) -> Iterator[str]:
+    """The words before a `--`: after it, nothing is an option."""
+    return takewhile(lambda word: word != "--", words)

@@ -1,0 +1,155 @@
+"""`toolcrib search`: find tools by what they do."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from toolcrib.cli.definition import about, print_definition
+from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.progress import progress
+from toolcrib.cli.session import read_config, resting, run
+from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.tables import print_styled, print_table
+from toolcrib.cli.troubles import FAILED
+from toolcrib.config import Config
+
+if TYPE_CHECKING:
+    from toolcrib.crib import FoundTool, SearchAnswer
+    from toolcrib.servers import ServerStatus
+
+_MOST_HITS = 200
+
+
+class Detail(StrEnum):
+    """How much to say of each tool found."""
+
+    NAME = "name"
+    BRIEF = "brief"
+    SIGNATURE = "signature"
+    FULL = "full"
+
+
+def search(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="WORDS...",
+            help="What the tool must do, in any words; or select:ID,ID or /regex/. Without any, the servers.",
+            show_default=False,
+        ),
+    ] = None,
+    server: Annotated[str | None, typer.Option("--server", "-s", help="Only tools of this server.")] = None,
+    detail: Annotated[Detail, typer.Option("--detail", "-d", help="How much to say of each.")] = Detail.BRIEF,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MOST_HITS, help="The most to list.")] = 8,
+    why: Annotated[bool, typer.Option("--why", help="Show what each score is made of.")] = False,
+    config: ConfigFiles = None,
+    as_json: AsJson = False,
+) -> int:
+    """Find tools by what they do, best first.
+
+    The answer comes from what the servers listed before; one that was never listed is started once.
+    """
+    query = " ".join(words or ())
+    return run(partial(_search, read_config(config), query, server, detail, limit, why=why, as_json=as_json))
+
+
+async def _search(
+    config: Config, query: str, server: str | None, detail: Detail, limit: int, *, why: bool, as_json: bool
+) -> int:
+    from toolcrib.crib import Crib
+
+    async with Crib.open(resting(config)) as crib:
+        with progress("Searching"):
+            answer = await crib.search(query, limit=limit, server=server)
+        failed = [each for each in crib.servers if each.state == "failed"]
+    if as_json:
+        print_json(_as_json(answer, detail, query, failed))
+    else:
+        _print(answer, detail, why=why)
+        _tell_what_is_missing(answer.missing, failed)
+    return 0 if answer.found or answer.sources is not None else FAILED
+
+
+def _print(answer: "SearchAnswer", detail: Detail, *, why: bool) -> None:
+    if answer.sources is not None:
+        rows = [(each.id, "-" if each.tools is None else str(each.tools), each.description) for each in answer.sources]
+        print_table(("server", "tools", "about"), rows, numbers=(1,))
+        return
+    for problem in answer.unknown:
+        tell(problem)
+    if not answer.found and not answer.unknown:
+        tell("Nothing found. Try other words for the action and its object; toolcrib search alone lists the servers.")
+    elif answer.found and answer.nothing_fits:
+        tell("Probably nothing here does this. The nearest:")
+    if detail is Detail.BRIEF and not why:
+        print_table(("tool", "about"), [(each.tool.id, about(each.tool)) for each in answer.found])
+    else:
+        for each in answer.found:
+            _print_hit(each, detail)
+            if why:
+                print_styled((_why(each), "dim"), indent=2)
+    if (left := answer.total - answer.offset - len(answer.found)) > 0:
+        tell(f"{left} more; --limit shows them.")
+
+
+def _print_hit(found: "FoundTool", detail: Detail) -> None:
+    from toolcrib.metatools import tool_signature
+
+    tool = found.tool
+    if detail is Detail.NAME:
+        print_text(tool.id)
+    elif detail is Detail.FULL:
+        print_definition(tool)
+        print_text()
+    else:
+        rest = tool_signature(tool).removeprefix(tool.id) if detail is Detail.SIGNATURE else ""
+        print_styled((tool.id, "bold"), rest)
+        if text := about(tool):
+            print_styled((text, "dim"), indent=2)
+
+
+def _why(found: "FoundTool") -> str:
+    parts = sorted(found.hit.why.items(), key=lambda part: -abs(part[1]))
+    told = " + ".join(f"{name} {score:.2f}" for name, score in parts)
+    weak = ", weak" if found.hit.weak else ""
+    return f"score {found.hit.score:.2f}{weak}{f' = {told}' if told else ''}"
+
+
+def _tell_what_is_missing(missing: Iterable[str], failed: "Iterable[ServerStatus]") -> None:
+    for each in failed:
+        tell(f"{each.id} was not searched: {each.reason}")
+    if still := ", ".join(missing):
+        tell(f"Still starting, and so not searched: {still}.\ntoolcrib servers --refresh waits for them.")
+
+
+def _as_json(answer: "SearchAnswer", detail: Detail, query: str, failed: "Iterable[ServerStatus]") -> dict[str, Any]:
+    return {
+        "query": query,
+        "found": [_hit_json(each, detail) for each in answer.found],
+        "total": answer.total,
+        "nothing_fits": answer.nothing_fits,
+        "unknown": list(answer.unknown),
+        "missing": list(answer.missing),
+        "failed": {each.id: each.reason for each in failed},
+        "servers": [
+            {"id": each.id, "description": each.description, "tools": each.tools} for each in answer.sources or ()
+        ],
+    }
+
+
+def _hit_json(found: "FoundTool", detail: Detail) -> dict[str, Any]:
+    from toolcrib.metatools import tool_signature
+
+    tool, hit = found.tool, found.hit
+    body: dict[str, Any] = {"id": tool.id, "server": tool.server, "score": hit.score, "weak": hit.weak}
+    body["why"] = dict(hit.why)
+    if detail is not Detail.NAME:
+        body["about"] = about(tool)
+    if detail is Detail.SIGNATURE:
+        body["signature"] = tool_signature(tool)
+    if detail is Detail.FULL:
+        body["definition"] = tool.definition
+    return body

@@ -1,0 +1,109 @@
+"""`toolcrib serve`: the gateway."""
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from toolcrib.cli.logs import log_warnings
+from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.session import read_config
+from toolcrib.cli.streams import print_json, tell
+from toolcrib.config import Config
+from toolcrib.errors import UsageError, shown
+
+_ADDRESS = "Give it as HOST:PORT, such as 127.0.0.1:8931; the host may be left out."
+
+
+def serve(
+    http: Annotated[
+        str | None,
+        typer.Option(
+            "--http", metavar="HOST:PORT", help="Serve over HTTP here, not on standard input.", show_default=False
+        ),
+    ] = None,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-host",
+            metavar="HOST:PORT",
+            help="A name under which other machines reach the server; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allow-origin",
+            metavar="URL",
+            help="The origin of a web page that may use the server; may be repeated.",
+            show_default=False,
+        ),
+    ] = None,
+    config: ConfigFiles = None,
+    as_json: AsJson = False,
+) -> int:
+    """Be one MCP server in place of all configured ones, on standard input and output.
+
+    A client is given this command in place of its own servers. With --http --json, the document is the URL.
+    """
+    log_warnings()
+    if http is None:
+        _serve_stdio(config, as_json=as_json, misplaced=bool(allow_host or allow_origin))
+    else:
+        _serve_http(http, allow_host or (), allow_origin or (), read_config(config), as_json=as_json)
+    return 0
+
+
+def _serve_stdio(files: Sequence[Path] | None, *, as_json: bool, misplaced: bool) -> None:
+    if as_json:
+        raise UsageError(
+            "Standard output belongs to the protocol here.", hint="Leave --json out, or serve with --http."
+        )
+    if misplaced:
+        raise UsageError("--allow-host and --allow-origin are for --http.", hint=_ADDRESS)
+    config = read_config(files)
+    if sys.stdin is not None and sys.stdin.isatty():
+        tell(_waiting(config, files or ()))
+    from toolcrib.gateway import run_stdio
+
+    run_stdio(config)
+
+
+def _serve_http(address: str, hosts: Sequence[str], origins: Sequence[str], config: Config, *, as_json: bool) -> None:
+    host, port = _parse_address(address)
+    from toolcrib.gateway import run_http
+
+    def on_ready(url: str) -> None:
+        if as_json:
+            print_json({"url": url})
+            sys.stdout.flush()
+        tell(f"Serving {_servers(config)} at {url}; Ctrl-C ends it.")
+
+    run_http(config, host, port, on_ready=on_ready, allowed_hosts=hosts, allowed_origins=origins)
+
+
+def _parse_address(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535 or (":" in host and not host.startswith("[")):
+        raise UsageError(f"{shown(text, 60)} is no address to serve at.", hint=_ADDRESS)
+    return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+def _waiting(config: Config, files: Sequence[Path]) -> str:
+    """What to tell a person who started the server by hand."""
+    from toolcrib.cli.begin import client_entry
+
+    entry = json.dumps(client_entry(files), ensure_ascii=False)
+    return (
+        f"Serving {_servers(config)}. This terminal now waits for an MCP client to speak; Ctrl-C ends it.\n"
+        f"A client starts it by itself, from this entry of its configuration:\n{entry}"
+    )
+
+
+def _servers(config: Config) -> str:
+    count = sum(not server.disabled for server in config.servers.values())
+    return "1 server" if count == 1 else f"{count} servers"

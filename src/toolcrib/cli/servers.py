@@ -1,0 +1,90 @@
+"""`toolcrib servers`: what is known of the configured servers."""
+
+from difflib import get_close_matches
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.progress import list_anew
+from toolcrib.cli.session import read_config, resting, run
+from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.tables import print_styled, print_table
+from toolcrib.cli.troubles import FAILED
+from toolcrib.config import Config
+from toolcrib.errors import UsageError, shown
+
+if TYPE_CHECKING:
+    from toolcrib.servers import ServerStatus
+
+_LAST_LINES = 5
+_LINGER = 1.0
+
+
+def servers(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.", show_default=False)] = None,
+    refresh: Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")] = False,
+    config: ConfigFiles = None,
+    as_json: AsJson = False,
+) -> int:
+    """List the configured servers: state, protocol era, number of tools, and why one failed.
+
+    What is told was stored when a server was listed last; nothing is started without --refresh.
+    """
+    return run(partial(_servers, read_config(config), name, refresh=refresh, as_json=as_json))
+
+
+async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: bool) -> int:
+    from toolcrib.crib import Crib
+
+    async with Crib.open(resting(config, linger=_LINGER)) as crib:
+        known = crib.servers
+        if name is not None:
+            known = [_named(known, name)]
+        if refresh:
+            fresh = await list_anew(crib, [each.id for each in known if each.state != "disabled"])
+            by_id = {each.id: each for each in fresh}
+            known = [by_id.get(each.id, each) for each in known]
+    if as_json:
+        print_json({"servers": [each.to_json() for each in known]})
+    elif known:
+        _print(known, refreshed=refresh)
+    else:
+        print_text("No servers are configured.")
+    return FAILED if refresh and any(each.state == "failed" for each in known) else 0
+
+
+def _named(known: "list[ServerStatus]", name: str) -> "ServerStatus":
+    for each in known:
+        if name in {each.id, each.key}:
+            return each
+    ids = [each.id for each in known]
+    near = get_close_matches(name, ids)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"The configured ones: {', '.join(ids) or 'none'}."
+    raise UsageError(f"There is no server {shown(name)}.", hint=hint)
+
+
+def _print(known: "list[ServerStatus]", *, refreshed: bool) -> None:
+    print_table(
+        ("server", "state", "protocol", "tools", "about"),
+        [
+            (
+                each.id,
+                each.state,
+                each.protocol_version or "-",
+                "-" if each.tools is None else str(each.tools),
+                each.description,
+            )
+            for each in known
+        ],
+        numbers=(3,),
+    )
+    for each in known:
+        if each.state == "failed":
+            print_text()
+            print_styled((each.id, "bold red"), f": {each.reason}")
+            for line in each.output[-_LAST_LINES:]:
+                print_styled((line, "dim"), indent=2)
+    if not refreshed and any(each.tools is None and each.state == "dormant" for each in known):
+        tell("Some were never listed; toolcrib servers --refresh does it.")

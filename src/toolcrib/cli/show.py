@@ -1,0 +1,47 @@
+"""`toolcrib show`: the whole definition of a tool."""
+
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toolcrib.cli.definition import print_definition
+from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.progress import progress
+from toolcrib.cli.session import read_config, resting, run
+from toolcrib.cli.streams import print_json, print_text
+from toolcrib.config import Config
+
+if TYPE_CHECKING:
+    from toolcrib.catalog import Tool
+
+
+def show(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Tools, by the ids that search prints.")],
+    schema: Annotated[bool, typer.Option("--schema", help="Also print the schemas as they were sent.")] = False,
+    config: ConfigFiles = None,
+    as_json: AsJson = False,
+) -> int:
+    """Show what a tool does, what it takes, and how to call it.
+
+    With --json, the definition exactly as the server sent it; for several tools, one object of them by id.
+    """
+    return run(partial(_show, read_config(config), ids, schema=schema, as_json=as_json))
+
+
+async def _show(config: Config, ids: list[str], *, schema: bool, as_json: bool) -> int:
+    from toolcrib.crib import Crib
+
+    tools: list[Tool] = []
+    async with Crib.open(resting(config)) as crib:
+        with progress("Looking it up"):
+            for name in ids:
+                tools.append(await crib.tool(name))
+    if as_json:
+        print_json(tools[0].definition if len(tools) == 1 else {tool.id: tool.definition for tool in tools})
+        return 0
+    for place, tool in enumerate(tools):
+        if place:
+            print_text()
+        print_definition(tool, schema=schema)
+    return 0
