@@ -78,6 +78,15 @@ class NamesOldVersion(Stub):
         return super().answer(method, params, request_id)
 
 
+class MovesOn(Stub):
+    """Speaks the handshake when it is started first, and 2026-07-28 alone from then on, as after an update."""
+
+    def __init__(self, log):
+        super().__init__(log)
+        if self.log_path.read_text().count('"event": "start"') > 1:
+            self.eras = ("modern",)
+
+
 class Mute(Stub):
     """Reads everything and answers nothing."""
 
@@ -133,6 +142,17 @@ class HangInCall(Stub):
         return None if name == "hang" else super().call(name, arguments, params, request_id)
 
 
+class HangOrCrash(HangInCall):
+    """Never answers `hang` and dies of `crash`."""
+
+    tools = (tool("hang"), tool("crash"))
+
+    def call(self, name, arguments, params, request_id):
+        if name == "crash":
+            os._exit(1)
+        return super().call(name, arguments, params, request_id)
+
+
 class Big(Stub):
     """Answers with as many bytes of text as are asked for, 50 MB unless said otherwise."""
 
@@ -149,6 +169,18 @@ class Progress(Stub):
             for done in (1, 2, 3):
                 report = {"progressToken": token, "progress": done, "total": 3, "message": f"step {done}"}
                 self.notify("notifications/progress", report)
+        return super().call(name, arguments, params, request_id)
+
+
+class SlowProgress(Stub):
+    """Takes 0.6 s for a call, and reports progress every 0.15 s when asked to."""
+
+    def call(self, name, arguments, params, request_id):
+        token = (params.get("_meta") or {}).get("progressToken")
+        for done in range(4):
+            time.sleep(0.15)
+            if token is not None:
+                self.notify("notifications/progress", {"progressToken": token, "progress": done})
         return super().call(name, arguments, params, request_id)
 
 
@@ -180,12 +212,39 @@ class Changing(Stub):
     """Renames a tool at each call of `change`, and says so."""
 
     tools = (tool("change"), tool("before"))
+    tells_of_changes = True
 
     def call(self, name, arguments, params, request_id):
         if name == "change":
             self.tools = (tool("change"), tool("after"))
             self.notify("notifications/tools/list_changed")
         return super().call(name, arguments, params, request_id)
+
+
+class ModernChanging(Changing):
+    """Does the same in the era of 2026-07-28, where only subscribers are told."""
+
+    eras = ("modern",)
+    subscription = None
+
+    def answer(self, method, params, request_id):
+        if method != "subscriptions/listen":
+            return super().answer(method, params, request_id)
+        self.subscription = {"io.modelcontextprotocol/subscriptionId": request_id}
+        honored = {"toolsListChanged": params["notifications"].get("toolsListChanged", False)}
+        acknowledged = {"_meta": self.subscription, "notifications": honored}
+        self.notify("notifications/subscriptions/acknowledged", acknowledged)
+        return None
+
+    def notify(self, method, params=None):
+        super().notify(method, params or {"_meta": self.subscription})
+
+
+class HangInList(Stub):
+    """Shakes hands and never answers `tools/list`."""
+
+    def answer(self, method, params, request_id):
+        return None if method == "tools/list" else super().answer(method, params, request_id)
 
 
 class ListError(Stub):
@@ -236,7 +295,7 @@ class HugeTool(Stub):
 
 
 class Grandchild(Stub):
-    """Starts a process that outlives it, which ignores a polite end, and writes down its id."""
+    """Starts a process that outlives it and ignores a polite end; dies of a call itself."""
 
     def __init__(self, log=None):
         super().__init__(log)
@@ -245,6 +304,9 @@ class Grandchild(Stub):
         assert child.stdout is not None
         child.stdout.readline()  # it ignores the signal from here on
         self.note({"event": "grandchild", "pid": child.pid})
+
+    def call(self, name, arguments, params, request_id):
+        os._exit(5)
 
 
 class IgnoresSigterm(Stub):
@@ -259,10 +321,10 @@ class IgnoresSigterm(Stub):
 
 
 class SlowToExit(Stub):
-    """Takes a second to clear up after its input has ended, and writes down that it could."""
+    """Takes a moment to clear up after its input has ended, and writes down that it could."""
 
     def ended(self):
-        time.sleep(1)
+        time.sleep(0.3)
         self.note({"event": "cleared up"})
 
 

@@ -7,6 +7,7 @@ receives, one JSON object a line, so that a test can read what really went over 
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 METHOD_NOT_FOUND = -32601
@@ -29,6 +30,7 @@ class Stub:
     name = "stub"
     protocol_version = "2025-11-25"
     claims = ("tools",)
+    tells_of_changes = False
     eras = ("handshake",)
     page = 0
     tools = (
@@ -41,7 +43,7 @@ class Stub:
 
     def __init__(self, log=None):
         self.log_path = Path(log) if log else None
-        self.capabilities = {claim: {"listChanged": True} for claim in self.claims}
+        self.capabilities = {claim: {"listChanged": True} if self.tells_of_changes else {} for claim in self.claims}
         self.asked = 0
         self.note({"event": "start", "pid": os.getpid()})
 
@@ -49,7 +51,7 @@ class Stub:
         """Append one record to the log; one write a record, so that several processes may share a file."""
         if self.log_path is not None:
             with self.log_path.open("ab", buffering=0) as file:
-                file.write(json.dumps(record).encode() + b"\n")
+                file.write(json.dumps({**record, "at": time.monotonic()}).encode() + b"\n")
 
     def run(self):
         """Serve until standard input ends."""

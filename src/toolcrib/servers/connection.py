@@ -1,29 +1,41 @@
 """One live connection to a server: the transport, the session on it, and requests that return raw JSON."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 from mcp.client.session import ClientSession, IncomingMessage
-from mcp.shared.dispatcher import OnNotify, OnNotifyIntercept, OnRequest
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
-from mcp_types import CONNECTION_CLOSED, Implementation, ToolListChangedNotification
+from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, ErrorData, Implementation, ToolListChangedNotification
 
 from toolcrib import __version__
 from toolcrib.catalog import LIST_MEMBERS, JsonObject, ListMethod, RequestContext, RequestMethod
 from toolcrib.config import ResolvedServer
-from toolcrib.errors import CallTimeoutError, ProtocolError, ServerClosedError, ServerError, UnknownOutcomeError
+from toolcrib.errors import (
+    CallTimeoutError,
+    ProtocolError,
+    ServerClosedError,
+    UnknownOutcomeError,
+)
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.wire import raw_request
 
+if TYPE_CHECKING:
+    from anyio.abc import Process
+
+    from toolcrib.servers.http import HttpNotes
+
 CLIENT_INFO = Implementation(name="toolcrib", version=__version__)
 
 _MOST_PAGES = 1_000
+
+_EXIT_SECONDS = 1.0
+"""Between the end of its output and the exit of a process."""
 
 
 class _WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
@@ -33,18 +45,10 @@ class _WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
         super().__init__(*args)
         self.ended = anyio.Event()
 
-    async def run(
-        self,
-        on_request: OnRequest,
-        on_notify: OnNotify,
-        on_notify_intercept: OnNotifyIntercept | None = None,
-        *,
-        task_status: anyio.abc.TaskStatus[None] = anyio.TASK_STATUS_IGNORED,
-    ) -> None:
-        try:
-            await super().run(on_request, on_notify, on_notify_intercept, task_status=task_status)
-        finally:
-            self.ended.set()
+    def _fan_out_closed(self) -> None:
+        # Before the waiters wake, so that each can tell this end from an error that the server sent.
+        self.ended.set()
+        super()._fan_out_closed()
 
 
 @dataclass(slots=True)
@@ -55,15 +59,13 @@ class Connection:
         server: The server's id.
         session: The SDK's session.
         ended: Set when the connection has ended, from whatever side.
-        pid: Process id of a stdio server.
-        exit_code: Tells the exit code of a stdio server that has ended, else None.
     """
 
     server: str
     session: ClientSession
     ended: anyio.Event
-    pid: int | None = None
-    exit_code: Callable[[], int | None] = field(default=lambda: None)
+    _process: "Process | None" = None
+    _http: "HttpNotes | None" = None
     _negotiated: Negotiated | None = None
 
     @property
@@ -72,10 +74,38 @@ class Connection:
         assert self._negotiated is not None
         return self._negotiated
 
+    @property
+    def pid(self) -> int | None:
+        """Process id of a stdio server."""
+        return None if self._process is None else self._process.pid
+
+    async def exit_code(self) -> int | None:
+        """The exit code of a stdio server that has ended, waited for shortly; None where there is none."""
+        if self._process is None:
+            return None
+        with anyio.move_on_after(_EXIT_SECONDS):
+            await self._process.wait()
+        return self._process.returncode
+
+    @property
+    def http_fault(self) -> str:
+        """The status of the last HTTP answer in words, where it was one of failure; else the empty string."""
+        status = None if self._http is None else self._http.status
+        return "" if status is None or status < 400 else f" (HTTP status {status})"
+
     def offers(self, capability: str) -> bool:
         """Whether the server claims a capability, such as `tools`."""
+        return capability in self._capabilities
+
+    def tells_of_changes(self, capability: str) -> bool:
+        """Whether the server claims to tell when what it lists under a capability has changed."""
+        claim = self._capabilities.get(capability)
+        return isinstance(claim, dict) and cast("JsonObject", claim).get("listChanged") is True
+
+    @property
+    def _capabilities(self) -> JsonObject:
         capabilities = self.negotiated.discovered.get("capabilities")
-        return isinstance(capabilities, dict) and capability in cast("dict[str, Any]", capabilities)
+        return cast("JsonObject", capabilities) if isinstance(capabilities, dict) else {}
 
     async def open(self, protocol: Protocol, *, probe_timeout: float) -> None:
         """Settle the protocol era; see `negotiate`."""
@@ -126,10 +156,13 @@ class Connection:
             with anyio.CancelScope() as scope:
                 return await self._send_within(scope, method, params, context)
         except MCPError as error:
-            if error.error.code == CONNECTION_CLOSED and self.ended.is_set():
+            if self._was_lost(error.error):
                 raise UnknownOutcomeError(
                     self.server, f"{self.server} ended its connection while {method} was under way."
                 ) from error
+            if self._session_expired(error.error):
+                self.ended.set()
+                raise ServerClosedError(self.server, f"{self.server} no longer knows the session.") from error
             raise ProtocolError(
                 self.server, error.error.message, rpc_code=error.error.code, data=error.error.data
             ) from error
@@ -142,6 +175,21 @@ class Connection:
             f"{self.server} did not answer {method} within {context.timeout:g} s.",
             hint="Its `timeout` can be raised in the configuration.",
         )
+
+    def _was_lost(self, error: ErrorData) -> bool:
+        """Whether an error says that the connection, or the HTTP response of this request, broke off.
+
+        Only the transport's text tells the latter from an error -32000 that a server sent.
+        """
+        if error.code != CONNECTION_CLOSED:
+            return False
+        return self.ended.is_set() or (self._http is not None and error.message.startswith("SSE stream"))
+
+    def _session_expired(self, error: ErrorData) -> bool:
+        """Whether HTTP answered 404 to a session: the request was not taken, and a new session is needed
+        (specification 2025-11-25, transports, session management)."""
+        expired = error.code == INVALID_REQUEST and error.message == "Session terminated"
+        return expired and self._http is not None and self._http.status == 404
 
     async def _send_within(
         self, scope: anyio.CancelScope, method: str, params: JsonObject, context: RequestContext
@@ -157,9 +205,7 @@ class Connection:
             if report is not None:
                 await report(progress, total, message)
 
-        return await raw_request(
-            self.session, method, params, on_progress=None if report is None else on_progress
-        )
+        return await raw_request(self.session, method, params, on_progress=None if report is None else on_progress)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +228,7 @@ async def connect(
     marker: str,
     output: Output,
     on_tools_changed: Callable[[], Awaitable[None]],
-) -> AsyncIterator[Connection]:
+) -> AsyncGenerator[Connection]:
     """Open the transport and enter a session on it; the era is settled by `Connection.open`.
 
     Must be entered and left in one task (the SDK's rule).
@@ -196,29 +242,24 @@ async def connect(
             await on_tools_changed()
 
     async with AsyncExitStack() as stack:
-        read, write, pid, exit_code = await _transport(stack, server, resolved, marker, output)
+        read, write, process, http = await _transport(stack, server, resolved, marker, output)
         dispatcher = _WatchedDispatcher(read, write)
         session = ClientSession(dispatcher=dispatcher, message_handler=on_message, client_info=CLIENT_INFO)
         await stack.enter_async_context(session)
-        yield Connection(server, session, dispatcher.ended, pid, exit_code)
+        yield Connection(server, session, dispatcher.ended, _process=process, _http=http)
 
 
 async def _transport(
     stack: AsyncExitStack, server: str, resolved: ResolvedServer, marker: str, output: Output
-) -> tuple[Any, Any, int | None, Callable[[], int | None]]:
+) -> "tuple[Any, Any, Process | None, HttpNotes | None]":
     if resolved.transport == "stdio":
         from toolcrib.servers.stdio import StdioCommand, stdio_transport
 
         assert resolved.command is not None
         start = StdioCommand(resolved.command, resolved.args, resolved.env, resolved.cwd, marker)
         streams = await stack.enter_async_context(stdio_transport(server, start, output.errors, output.junk))
-        return streams.read, streams.write, streams.process.pid, lambda: streams.process.returncode
+        return streams.read, streams.write, streams.process, None
     from toolcrib.servers.http import http_transport
 
-    read, write = await stack.enter_async_context(http_transport(server, resolved))
-    return read, write, None, lambda: None
-
-
-def closed_while(error: ServerError) -> bool:
-    """Whether an error means that the connection is of no more use."""
-    return isinstance(error, ServerClosedError | UnknownOutcomeError)
+    read, write, notes = await stack.enter_async_context(http_transport(resolved))
+    return read, write, None, notes

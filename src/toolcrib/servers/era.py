@@ -2,7 +2,7 @@
 
 What real servers do with the probe (`server/discover`): answer it, refuse it and then take `initialize` on
 the same connection, die of it, or never answer. The first two are settled on the spot; for the others the
-connection is opened anew with the handshake (`RestartWithHandshake`).
+connection is opened anew with the handshake (`RestartInEra`).
 """
 
 from dataclasses import dataclass
@@ -18,8 +18,12 @@ from pydantic import ValidationError
 Protocol = Literal["auto", "modern", "legacy"]
 
 
-class RestartWithHandshake(Exception):  # noqa: N818 - a signal between two functions, never an error to a user
-    """The server died of the probe or was silent to it: start it again and open with `initialize`."""
+class RestartInEra(Exception):  # noqa: N818 - a signal between two functions, never an error to a user
+    """This connection is of no more use: open a new one, in the era given."""
+
+    def __init__(self, era: Protocol) -> None:
+        super().__init__(era)
+        self.era: Protocol = era
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +38,11 @@ class Negotiated:
     protocol_version: str
     discovered: dict[str, Any]
 
+    @property
+    def modern(self) -> bool:
+        """Whether requests carry their own revision, without a handshake (2026-07-28 and later)."""
+        return self.protocol_version in MODERN_PROTOCOL_VERSIONS
+
 
 async def negotiate(session: ClientSession, protocol: Protocol, *, probe_timeout: float) -> Negotiated:
     """Settle the era on a new connection.
@@ -41,10 +50,10 @@ async def negotiate(session: ClientSession, protocol: Protocol, *, probe_timeout
     Args:
         session: Entered, and not yet initialised.
         protocol: `modern` and `legacy` pin an era; `auto` probes.
-        probe_timeout: Seconds that the probe waits for an answer.
+        probe_timeout: Seconds that the probe of `auto` waits for an answer; the others wait until cancelled.
 
     Raises:
-        RestartWithHandshake: Only with `auto`: the probe killed the server, or was not answered.
+        RestartInEra: Only with `auto`: the probe killed the server, or was not answered.
         MCPError: The server refused both eras.
         ValidationError: Its answer is not one of the protocol's.
         RuntimeError: No revision is shared.
@@ -52,26 +61,25 @@ async def negotiate(session: ClientSession, protocol: Protocol, *, probe_timeout
     if protocol == "legacy":
         return await _handshake(session)
     version = LATEST_MODERN_VERSION
-    for _ in range(2):
+    while True:
         try:
-            with anyio.fail_after(probe_timeout):
+            with anyio.fail_after(probe_timeout if protocol == "auto" else None):
                 raw = await session.send_discover(version)
         except TimeoutError:
-            if protocol == "modern":
-                raise
-            raise RestartWithHandshake from None
+            raise RestartInEra("legacy") from None
         except MCPError as error:
+            if protocol == "modern" and error.error.code == REQUEST_TIMEOUT:
+                continue  # the SDK's own limit, which slow starts exceed
             shared = _shared_version(error)
-            if shared is not None and shared != version:
+            if shared is not None and shared != version == LATEST_MODERN_VERSION:
                 version = shared
                 continue
             if protocol == "modern":
                 raise
             if error.error.code in {CONNECTION_CLOSED, REQUEST_TIMEOUT}:
-                raise RestartWithHandshake from error
+                raise RestartInEra("legacy") from error
             return await _handshake(session)
         return await _adopt(session, raw, protocol)
-    raise RuntimeError("The server names a revision that it then refuses.")
 
 
 async def _adopt(session: ClientSession, raw: dict[str, Any], protocol: Protocol) -> Negotiated:
@@ -96,9 +104,9 @@ async def _handshake(session: ClientSession) -> Negotiated:
 
 def _shared_version(error: MCPError) -> str | None:
     """The newest revision that both sides speak, from an error -32022; None from any other error."""
-    if error.error.code != UNSUPPORTED_PROTOCOL_VERSION or not isinstance(error.error.data, dict):
+    if error.error.code != UNSUPPORTED_PROTOCOL_VERSION or not isinstance(data := error.error.data, dict):
         return None
-    supported = cast("dict[str, Any]", error.error.data).get("supported")
+    supported = cast("dict[str, Any]", data).get("supported")
     if not isinstance(supported, list):
         return None
     shared = [known for known in MODERN_PROTOCOL_VERSIONS if known in supported]

@@ -1,55 +1,117 @@
 """The HTTP transports: Streamable HTTP, and the older HTTP with server-sent events."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
 import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
 from toolcrib.config import ResolvedServer
-from toolcrib.errors import ServerStartError
+
+MAX_EVENT = 128 * 1024 * 1024
+"""Bytes of one message. The SDK's own bound is 1 MiB; real servers answer 6 MB."""
 
 _CONNECT_SECONDS = 10.0
 _READ_SECONDS = 300.0
 """A server may hold a stream open for as long as a request takes; the request's own limit is the broker's."""
 
 
+@dataclass(slots=True)
+class HttpNotes:
+    """What HTTP itself said, which the SDK's transports keep to themselves.
+
+    Attributes:
+        status: Status code of the last response.
+        post_failure: The exception that a POST of the older transport ended with.
+        post_failed: Set with it.
+    """
+
+    status: int | None = None
+    post_failure: Exception | None = None
+    post_failed: anyio.Event = field(default_factory=anyio.Event)
+
+
+class _NotingClient(httpx2.AsyncClient):
+    """A client that notes how its requests end."""
+
+    def __init__(self, notes: HttpNotes, **options: Any) -> None:
+        super().__init__(**options)
+        self._notes = notes
+
+    async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
+        """Send a request; see the base class."""
+        try:
+            response = await super().send(request, **options)
+            self._notes.status = response.status_code
+            if request.method == "POST":
+                response.raise_for_status()
+        except httpx2.HTTPError as error:
+            self._notes.post_failure = error
+            self._notes.post_failed.set()
+            if not isinstance(error, httpx2.HTTPStatusError):
+                raise
+            response = error.response
+        return response
+
+
 @asynccontextmanager
-async def http_transport(server: str, resolved: ResolvedServer) -> AsyncIterator[tuple[Any, Any]]:
+async def http_transport(resolved: ResolvedServer) -> AsyncGenerator[tuple[Any, Any, HttpNotes]]:
     """Open the streams to an HTTP server.
 
     Raises:
-        ServerStartError: The address can't be reached (server-sent events connect at once; Streamable HTTP
-            tells with the first request).
+        ExceptionGroup: Around the exception of the request that failed, on leaving at the latest.
+        httpx2.HTTPError: The older transport can't connect; Streamable HTTP tells with the first request.
     """
     assert resolved.url is not None
+    notes = HttpNotes()
     headers = dict(resolved.headers)
     if resolved.transport == "sse":
-        async with AsyncExitStack() as stack:
-            try:
-                streams = await stack.enter_async_context(
-                    sse_client(resolved.url, headers, timeout=_CONNECT_SECONDS, sse_read_timeout=_READ_SECONDS)
-                )
-            except (httpx2.HTTPError, ExceptionGroup) as error:
-                raise unreachable(server, error) from error
-            yield streams
+
+        def make_client(
+            headers: dict[str, str] | None = None,
+            timeout: httpx2.Timeout | None = None,
+            auth: httpx2.Auth | None = None,
+        ) -> httpx2.AsyncClient:
+            return _NotingClient(notes, headers=headers, timeout=timeout, auth=auth)
+
+        async with (
+            sse_client(
+                resolved.url,
+                headers,
+                timeout=_CONNECT_SECONDS,
+                sse_read_timeout=_READ_SECONDS,
+                httpx_client_factory=make_client,
+            ) as (read, write),
+            _ending_with_its_posts(notes),
+        ):
+            yield read, write, notes
         return
     timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
     async with (
-        httpx2.AsyncClient(headers=headers, timeout=timeout) as client,
-        streamable_http_client(resolved.url, http_client=client) as streams,
+        _NotingClient(notes, headers=headers, timeout=timeout) as client,
+        streamable_http_client(resolved.url, http_client=client, max_sse_event_size=MAX_EVENT) as (read, write),
     ):
-        yield streams
+        yield read, write, notes
 
 
-def unreachable(server: str, error: BaseException) -> ServerStartError:
-    """The error of an address that does not answer, with the innermost cause as its reason."""
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    if isinstance(error, httpx2.HTTPStatusError):
-        reason = f"HTTP status {error.response.status_code}"
-    else:
-        reason = str(error) or type(error).__name__
-    return ServerStartError(server, f"{server} can't be reached: {reason}.", hint="Check its `url` and `headers`.")
+@asynccontextmanager
+async def _ending_with_its_posts(notes: HttpNotes) -> AsyncGenerator[None]:
+    """Leave the block with the exception of a failed POST.
+
+    The SDK's older transport ends its writer there and says nothing, so that whoever waits for the answer
+    would wait for good.
+    """
+
+    async def watch() -> None:
+        await notes.post_failed.wait()
+        assert notes.post_failure is not None
+        raise notes.post_failure
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        yield
+        tasks.cancel_scope.cancel()

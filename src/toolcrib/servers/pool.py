@@ -1,6 +1,6 @@
 """All configured servers of one crib."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 import anyio
@@ -38,7 +38,7 @@ class ServerPool:
         on_listed: Callable[[Snapshot], None],
         on_state: Callable[[ServerStatus], None],
     ) -> None:
-        def spawn(task: Callable[..., Awaitable[Any]], *args: Any) -> None:
+        def spawn(task: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
             tasks.start_soon(task, *args)
 
         around = Surroundings(

@@ -1,9 +1,10 @@
 """One configured MCP server as a source: connected when first needed, by one task that owns the connection."""
 
-from collections.abc import Awaitable, Callable
+import math
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar, cast
 
 import anyio
 from mcp.shared.exceptions import MCPError
@@ -18,19 +19,27 @@ from toolcrib.catalog import (
     Snapshot,
     SnapshotStore,
 )
-from toolcrib.config import ServerConfig, Variables
-from toolcrib.errors import ConfigError, ProtocolError, ServerError, ServerStartError, StoreError, ToolcribError
+from toolcrib.config import ResolvedServer, ServerConfig, Variables
+from toolcrib.errors import (
+    ConfigError,
+    ServerClosedError,
+    ServerError,
+    ServerStartError,
+)
+from toolcrib.servers.causes import reason, unwrapped
 from toolcrib.servers.connection import Connection, Output, connect
-from toolcrib.servers.era import RestartWithHandshake
 from toolcrib.servers.era import Protocol as EraChoice
+from toolcrib.servers.era import RestartInEra
+from toolcrib.servers.listing import ToolListing
 from toolcrib.servers.status import ServerStatus, State
-from toolcrib.servers.wire import accepted_tools
+
+_Answer = TypeVar("_Answer")
 
 
 class Spawn(Protocol):
     """Starts a task in a group that outlives the caller."""
 
-    def __call__(self, task: Callable[..., Awaitable[Any]], *args: Any) -> None:
+    def __call__(self, task: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
         """Start `task(*args)`."""
         ...
 
@@ -69,6 +78,7 @@ class _Start:
     """One attempt to connect, shared by all that wait for it."""
 
     settled: anyio.Event = field(default_factory=anyio.Event)
+    era_remembered: bool = False
     connection: Connection | None = None
     error: ServerError | None = None
 
@@ -95,15 +105,20 @@ class McpServer:
         self._failure_output: tuple[str, ...] = ()
         self._connection: Connection | None = None
         self._start: _Start | None = None
+        self._opening: anyio.CancelScope | None = None
         self._stop = anyio.Event()
         self._gone = anyio.Event()
+        self._gone.set()
         self._busy = 0
         self._last_used = 0.0
-        self._relist_wanted = False
-        self._relisting = False
-        self.snapshot: Snapshot | None = surroundings.snapshots.load(server_id, config.config_hash)
+        self._listing = ToolListing(server_id, config.config_hash, surroundings.snapshots, surroundings.on_listed)
         if config.error is not None:
             self._state, self._reason = "failed", str(config.error)
+
+    @property
+    def snapshot(self) -> Snapshot | None:
+        """What it listed last, in this run or an earlier one; None when it never was listed."""
+        return self._listing.snapshot
 
     @property
     def description(self) -> str:
@@ -119,7 +134,9 @@ class McpServer:
         info = discovered.get("serverInfo")
         if not isinstance(info, dict):
             meta = discovered.get("_meta")
-            info = cast("JsonObject", meta).get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
+            info = (
+                cast("JsonObject", meta).get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
+            )
         if not isinstance(info, dict):
             return ""
         about = cast("JsonObject", info)
@@ -150,23 +167,24 @@ class McpServer:
 
     async def list(self, method: ListMethod) -> list[JsonObject]:
         """All entries over all pages, as sent. See `Source.list`."""
-        connection = await self._connected()
-        entries = await connection.list(method, self._timeout)
+
+        async def listing(connection: Connection) -> list[Any]:
+            return await connection.list(method, self._timeout)
+
+        entries = await self._use(listing)
         return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
 
     async def request(
         self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT
     ) -> JsonObject:
         """Send one request and return its result as sent. See `Source.request`."""
-        connection = await self._connected()
         if context.timeout is None:
-            context = RequestContext(self._timeout, context.on_progress, context.meta, context.connection_key)
-        self._busy += 1
-        try:
+            context = replace(context, timeout=self._timeout)
+
+        async def requesting(connection: Connection) -> JsonObject:
             return await connection.request(method, params, context)
-        finally:
-            self._busy -= 1
-            self._last_used = anyio.current_time()
+
+        return await self._use(requesting)
 
     async def ensure(self) -> None:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""
@@ -174,29 +192,49 @@ class McpServer:
 
     async def stop(self) -> None:
         """End the connection and the server's processes, and wait until they are gone."""
-        if self._start is not None or self._connection is not None:
-            self._stop.set()
-            await self._gone.wait()
+        self._stop.set()
+        self._connection = None
+        if self._opening is not None:
+            self._opening.cancel()
+        await self._gone.wait()
 
     @property
     def _timeout(self) -> float:
         return self.config.options.timeout or self._around.timeout
 
+    async def _use(self, send: Callable[[Connection], Awaitable[_Answer]]) -> _Answer:
+        """Send something; once more, where the connection proves to have ended before anything was sent."""
+        try:
+            return await self._use_once(send)
+        except ServerClosedError:
+            return await self._use_once(send)
+
+    async def _use_once(self, send: Callable[[Connection], Awaitable[_Answer]]) -> _Answer:
+        connection = await self._connected()
+        self._busy += 1
+        try:
+            return await send(connection)
+        finally:
+            self._busy -= 1
+            self._last_used = anyio.current_time()
+
     async def _connected(self) -> Connection:
-        if self._connection is not None and not self._connection.ended.is_set():
-            return self._connection
-        if self.config.disabled:
-            raise ServerError(self.id, f"Server {self.id} is disabled.", hint="Enable it in the configuration.")
-        if self.config.error is not None:
-            raise ServerStartError(self.id, str(self.config.error))
+        while True:
+            if self._connection is not None and not self._connection.ended.is_set():
+                return self._connection
+            if self.config.disabled:
+                raise ServerError(self.id, f"Server {self.id} is disabled.", hint="Enable it in the configuration.")
+            if self.config.error is not None:
+                raise ServerStartError(self.id, str(self.config.error))
+            if self._start is not None:
+                break
+            if self._gone.is_set():
+                self._start = _Start()
+                self._stop, self._gone = anyio.Event(), anyio.Event()
+                self._around.spawn(self._own, self._start)
+                break
+            await self._gone.wait()  # the owner of an ended connection is still clearing up
         start = self._start
-        if start is None:
-            if self._connection is not None:
-                await self._gone.wait()  # the owner of an ended connection is still clearing up
-                return await self._connected()
-            start = self._start = _Start()
-            self._stop, self._gone = anyio.Event(), anyio.Event()
-            self._around.spawn(self._own, start)
         await start.settled.wait()
         if start.error is not None:
             raise _again(start.error)
@@ -206,16 +244,22 @@ class McpServer:
     async def _own(self, start: _Start) -> None:
         """Open, keep and close one connection: the task that enters and leaves the SDK's session."""
         output = Output()
+        protocol = self.config.options.protocol
+        if protocol == "auto" and self.snapshot is not None and not self.snapshot.modern:
+            protocol, start.era_remembered = "legacy", True
         try:
             self._become("starting")
-            try:
-                await self._open_and_keep(start, output, self.config.options.protocol)
-            except RestartWithHandshake:
-                await self._open_and_keep(start, output, "legacy")
-        except ToolcribError as error:
+            following: EraChoice | None = protocol
+            while following is not None:
+                output = Output()
+                following = await self._open_and_keep(start, output, following)
+        except ServerError as error:
             self._fail(start, error, output)
-        except BaseExceptionGroup as group:
-            self._fail(start, ServerError(self.id, f"The connection to {self.id} broke: {_innermost(group)}."), output)
+        except Exception as error:
+            # Whatever a transport raises is this server's own failure, and never that of the crib.
+            what = "can't be reached" if start.connection is None else "has lost its connection"
+            hint = "Check its configuration." if start.connection is None else ""
+            self._fail(start, ServerStartError(self.id, f"{self.id} {what}: {reason(error)}.", hint=hint), output)
         finally:
             self._connection = self._start = None
             if start.connection is None and start.error is None:
@@ -225,93 +269,79 @@ class McpServer:
                 self._become("dormant")
             self._gone.set()
 
-    async def _open_and_keep(self, start: _Start, output: Output, protocol: EraChoice) -> None:
-        if protocol == "auto" and self.snapshot is not None and not self.snapshot.modern:
-            protocol = "legacy"  # what it spoke last; see `_open` for a server that has since moved on
-        async with AsyncExitStack() as stack:
-            async with self._around.starts:
-                connection = await self._open(stack, output, protocol)
-                await self._list_tools(connection)
-            self._connection, self._start = connection, None
-            self._last_used = anyio.current_time()
-            start.connection = connection
-            self._become("ready")
-            start.settled.set()
-            await self._keep(connection)
-            if connection.ended.is_set():
-                self._note_end(connection, output)
+    async def _open_and_keep(self, start: _Start, output: Output, protocol: EraChoice) -> EraChoice | None:
+        """Hold one connection from its opening to its end.
 
-    async def _open(self, stack: AsyncExitStack, output: Output, protocol: EraChoice) -> Connection:
+        Returns:
+            The era to try next on a new connection, or None when this one was used and is done with.
+
+        Raises:
+            ServerError: It could not be opened.
+            Exception: What a transport raised; see `reason`.
+        """
+        resolved = await self._resolved()
         limit = self.config.options.start_timeout or self._around.start_timeout
+        with unwrapped(), anyio.CancelScope() as opening:
+            self._opening = opening
+            if self._stop.is_set():
+                opening.cancel()
+            async with AsyncExitStack() as stack:
+                async with self._around.starts:
+                    opening.deadline = anyio.current_time() + limit
+                    connection = await stack.enter_async_context(
+                        connect(self.id, resolved, self._around.marker, output, self._listing.changed)
+                    )
+                    following = await self._open(start, connection, protocol, limit)
+                    opening.deadline = math.inf
+                if following is None:
+                    self._connection, self._start, self._opening = connection, None, None
+                    self._last_used = anyio.current_time()
+                    start.connection = connection
+                    self._become("ready")
+                    start.settled.set()
+                    await self._keep(connection)
+                    self._connection = None
+                    await self._note_end(connection, output)
+                return following
+        if self._stop.is_set():
+            return None
+        raise ServerStartError(
+            self.id,
+            f"{self.id} did not answer within {limit:g} s of its start.",
+            hint="Its `toolcrib.start_timeout` can be raised in the configuration.",
+        )
+
+    async def _resolved(self) -> ResolvedServer:
         try:
-            resolved = self.config.resolve(self._around.variables)
+            return await anyio.to_thread.run_sync(self.config.resolve, self._around.variables)
         except ConfigError as error:
             raise ServerStartError(self.id, error.message, hint=error.hint) from error
-        connection = await stack.enter_async_context(
-            connect(self.id, resolved, self._around.marker, output, self._tools_changed)
-        )
-        probe = min(self._around.probe_timeout, limit)
+
+    async def _open(self, start: _Start, connection: Connection, protocol: EraChoice, limit: float) -> EraChoice | None:
+        """Settle the era and list the tools; tells the era to try on a new connection if this one is of no use."""
         try:
-            with anyio.fail_after(limit):
-                await connection.open(protocol, probe_timeout=probe)
-        except TimeoutError:
-            raise ServerStartError(
-                self.id,
-                f"{self.id} did not answer within {limit:g} s of its start.",
-                hint="Its `toolcrib.start_timeout` can be raised in the configuration.",
-            ) from None
-        except (MCPError, ValidationError, RuntimeError, OSError) as error:
+            await connection.open(protocol, probe_timeout=min(self._around.probe_timeout, limit / 2))
+            await self._listing.fetch(connection, limit)
+        except RestartInEra as restart:
+            return restart.era
+        except ServerStartError:
+            raise
+        except (ServerError, MCPError, ValidationError, RuntimeError, OSError) as error:
+            if start.era_remembered and isinstance(error, MCPError) and not connection.ended.is_set():
+                start.era_remembered = False
+                return "auto"  # it no longer speaks what it spoke last
             raise ServerStartError(self.id, await self._start_failure(connection, error)) from error
-        return connection
+        return None
 
     async def _start_failure(self, connection: Connection, error: Exception) -> str:
         if connection.pid is not None and connection.ended.is_set():
-            with anyio.move_on_after(1):
-                while connection.exit_code() is None:
-                    await anyio.sleep(0.01)
-            code = connection.exit_code()
+            code = await connection.exit_code()
             return f"{self.id} ended before it answered" + ("." if code is None else f" (exit code {code}).")
+        if isinstance(error, ServerError):
+            return error.message
         if isinstance(error, ValidationError):
-            return f"{self.id} answered the handshake with something that is not MCP."
-        return f"{self.id} refused the connection: {error}."
-
-    async def _list_tools(self, connection: Connection) -> None:
-        """List the tools and store them; a server that can't list keeps what it listed before."""
-        entries: list[Any] = []
-        if connection.offers("tools"):
-            try:
-                entries = await connection.list("tools/list", self._timeout)
-            except ProtocolError as error:
-                if self.snapshot is None:
-                    raise ServerStartError(self.id, f"{self.id} can't list its tools: {error.rpc_message}.") from error
-                return
-        tools, _refused = accepted_tools(connection.session, entries)
-        negotiated = connection.negotiated
-        fresh = Snapshot.of_listing(
-            self.id, self.config.config_hash, negotiated.protocol_version, negotiated.discovered, tools
-        )
-        try:
-            self.snapshot = await anyio.to_thread.run_sync(self._around.snapshots.save, fresh)
-        except StoreError:
-            self.snapshot = fresh  # a state directory that can't be written costs only the next start
-        self._around.on_listed(self.snapshot)
-
-    async def _tools_changed(self) -> None:
-        """List again after `list_changed`; many notifications in a row cause at most two listings."""
-        self._relist_wanted = True
-        if not self._relisting and self._connection is not None:
-            self._relisting = True
-            self._around.spawn(self._relist)
-
-    async def _relist(self) -> None:
-        try:
-            while self._relist_wanted and self._connection is not None:
-                self._relist_wanted = False
-                await self._list_tools(self._connection)
-        except ServerError:
-            return  # the connection's own end is noted by its owner; the old listing stays
-        finally:
-            self._relisting = False
+            return f"{self.id} answered the handshake with something that is not MCP{connection.http_fault}."
+        return f"{self.id} refused the connection: {str(error).rstrip('.')}{connection.http_fault}."
 
     async def _keep(self, connection: Connection) -> None:
         """Wait until the connection ends, `stop` is called, or nothing used it for `idle_stop` seconds."""
@@ -324,28 +354,31 @@ class McpServer:
 
             waits.start_soon(until, connection.ended)
             waits.start_soon(until, self._stop)
-            while True:
-                if not idle:
-                    await anyio.sleep_forever()
-                left = self._last_used + cast("float", idle) - anyio.current_time()
-                if left <= 0 and not self._busy:
-                    waits.cancel_scope.cancel()
-                await anyio.sleep(max(left, 0.05))
+            waits.start_soon(self._listing.follow, connection, self._timeout)
+            if idle is None:
+                return
+            left = idle
+            while left > 0:
+                await anyio.sleep(left)
+                left = idle if self._busy else self._last_used + idle - anyio.current_time()
+            self._connection = None  # from here on a request opens a new one
+            waits.cancel_scope.cancel()
 
-    def _note_end(self, connection: Connection, output: Output) -> None:
-        code = connection.exit_code()
+    async def _note_end(self, connection: Connection, output: Output) -> None:
+        if not connection.ended.is_set() or self._stop.is_set():
+            return
+        code = await connection.exit_code()
         how = "" if code is None else f" (exit code {code})"
         self._failure_output = tuple(output.lines)
         self._become("failed", f"{self.id} ended on its own{how}.")
 
-    def _fail(self, start: _Start, error: ToolcribError, output: Output) -> None:
+    def _fail(self, start: _Start, error: ServerError, output: Output) -> None:
         self._failure_output = tuple(output.lines)
         if start.connection is None:
-            start.error = error if isinstance(error, ServerError) else ServerError(self.id, str(error))
+            start.error = error
             if self._failure_output:
-                last = self._failure_output[-1]
-                start.error.hint = f"{start.error.hint} Its last words: {last}".strip()
-        self._become("failed", str(start.error or error))
+                error.hint = f"{error.hint} Its last words: {self._failure_output[-1]}".strip()
+        self._become("failed", str(error))
 
     def _become(self, state: State, reason: str = "") -> None:
         self._state, self._reason = state, reason
@@ -357,9 +390,3 @@ class McpServer:
 def _again(error: ServerError) -> ServerError:
     """A copy for one waiter: an exception raised in several tasks would gather all their tracebacks."""
     return type(error)(error.server, error.message, hint=error.hint)
-
-
-def _innermost(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup) and error.exceptions:
-        error = error.exceptions[0]
-    return str(error) or type(error).__name__

@@ -5,18 +5,18 @@ error, a bound on the size of a line, and lines that are no JSON-RPC told apart 
 message models and the ending of process trees are the SDK's.
 """
 
+import json
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import anyio
-import anyio.abc
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
@@ -27,6 +27,7 @@ from toolcrib.servers.stderr import StderrTail
 
 if TYPE_CHECKING:
     from anyio.abc import Process
+    from mcp_types import JSONRPCMessage
 
 MARKER_VARIABLE = "TOOLCRIB_INSTANCE"
 """Set in every child, so that leftovers of a crashed instance can be told from anybody else's processes."""
@@ -37,6 +38,8 @@ taken to be broken."""
 
 _EXIT_GRACE = 2.0
 _KILL_GRACE = 2.0
+_DEATH_GRACE = 0.5
+"""A group whose dead nobody collects, as in a container without an init, never is gone."""
 _FLUSH_GRACE = 0.5
 
 
@@ -47,7 +50,7 @@ class StdioCommand:
     command: str
     args: Sequence[str]
     env: Mapping[str, str]
-    cwd: str | None
+    cwd: Path | None
     marker: str
 
 
@@ -63,7 +66,7 @@ class StdioStreams:
 @asynccontextmanager
 async def stdio_transport(
     server: str, start: StdioCommand, tail: StderrTail, junk: StderrTail
-) -> AsyncIterator[StdioStreams]:
+) -> AsyncGenerator[StdioStreams]:
     """Start a server as a child process and end its whole process tree on leaving.
 
     Args:
@@ -98,9 +101,11 @@ async def stdio_transport(
 
 async def _spawn(server: str, start: StdioCommand, tail: StderrTail) -> "Process":
     env = {**get_default_environment(), **start.env, MARKER_VARIABLE: start.marker}
-    if start.cwd is not None and not Path(start.cwd).is_dir():
+    if start.cwd is not None and not await anyio.Path(start.cwd).is_dir():
         raise ServerStartError(
-            server, f"The working directory of {server} does not exist: {start.cwd}.", hint="Correct its `cwd`."
+            server,
+            f"The working directory of {server} does not exist: {start.cwd}.",
+            hint="Correct its `cwd`.",
         )
     read_end, write_end = os.pipe()
     errors = os.fdopen(write_end, "w", encoding="utf-8", errors="replace")
@@ -181,12 +186,31 @@ async def _deliver(
 ) -> None:
     if not line.strip():
         return
-    try:
-        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValueError:
+    message = _parsed(line)
+    if message is None:
         junk.add(line[:600].decode("utf-8", "replace"))
         return
     await to_session.send(SessionMessage(message))
+
+
+def _parsed(line: bytes) -> "JSONRPCMessage | None":
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except ValueError:
+        pass
+    try:
+        # The quick parser refuses lone surrogates, which JavaScript writes, great depths, and what is not UTF-8.
+        value = json.loads(line.decode("utf-8", "replace"))
+        return jsonrpc_message_adapter.validate_python(value, by_name=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _line_of(message: "JSONRPCMessage") -> bytes:
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+    except ValueError:  # lone surrogates, which only an escape can carry
+        return json.dumps(message.model_dump(by_alias=True, exclude_unset=True)).encode() + b"\n"
 
 
 async def _write_lines(
@@ -199,8 +223,7 @@ async def _write_lines(
     try:
         async with from_session:
             async for item in from_session:
-                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
-                await process.stdin.send(text.encode() + b"\n")
+                await process.stdin.send(_line_of(item.message))
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         # The server no longer reads: the session must see the end, not wait for an answer.
         to_session.close()
@@ -226,11 +249,22 @@ async def _end(process: "Process") -> None:
 
         # Also after a clean exit of the leader: descendants may have stayed behind.
         await terminate_posix_process_tree(process, _KILL_GRACE)
+        with anyio.move_on_after(_DEATH_GRACE):
+            await _until_group_is_gone(process.pid)
     with anyio.move_on_after(_KILL_GRACE):
         await process.wait()
     with suppress(OSError, anyio.BrokenResourceError, anyio.ClosedResourceError):
         await process.stdout.aclose()
     _close_transport(process)
+
+
+async def _until_group_is_gone(group: int) -> None:
+    """A kill takes effect a moment after it was sent."""
+    with suppress(ProcessLookupError):
+        while True:
+            with suppress(PermissionError):
+                os.killpg(group, 0)
+            await anyio.sleep(0.01)
 
 
 def _close_transport(process: "Process") -> None:

@@ -1,0 +1,148 @@
+"""Calls that go wrong in every way a server can think of, and what its caller and the server are told."""
+
+import anyio
+import pytest
+
+from toolcrib.catalog import RequestContext
+from toolcrib.errors import CallTimeoutError, ProtocolError, UnknownOutcomeError
+
+pytestmark = pytest.mark.anyio
+
+HANG = {"name": "hang", "arguments": {}}
+
+
+async def test_a_crash_in_mid_call_leaves_its_outcome_unknown_and_the_next_call_starts_the_server_again(
+    stub, open_pool, call
+):
+    server = stub("CrashInCall", protocol="legacy")
+    async with open_pool(one=server) as opened:
+        for starts in (1, 2):
+            with pytest.raises(UnknownOutcomeError, match="one ended its connection while tools/call was under way"):
+                await call(opened["one"], "echo")
+            await opened.until(lambda: opened["one"].status.state == "failed")
+            assert opened["one"].status.reason == "one ended on its own (exit code 7)."
+            assert opened["one"].status.output == ("fatal: out of paper",)
+            assert server.starts == starts
+
+
+async def test_all_calls_under_way_learn_of_a_crash(stub, open_pool, call):
+    failures = []
+
+    async def one(name):
+        with pytest.raises(UnknownOutcomeError) as caught:
+            await call(opened["one"], name)
+        failures.append(caught.value)
+
+    async with open_pool(one=stub("HangOrCrash")) as opened:
+        await opened["one"].ensure()
+        async with anyio.create_task_group() as calls:
+            for name in ("hang", "hang", "crash"):
+                calls.start_soon(one, name)
+    assert len(failures) == 3
+
+
+async def test_half_a_line_and_then_nothing_is_an_unknown_outcome(stub, open_pool, call):
+    async with open_pool(one=stub("HalfLine")) as opened:
+        with pytest.raises(UnknownOutcomeError):
+            await call(opened["one"], "echo")
+
+
+async def test_a_call_that_hangs_is_given_up_and_cancelled_at_the_server(stub, open_pool, call):
+    server = stub("HangInCall", timeout=0.2)
+    async with open_pool(one=server) as opened:
+        with pytest.raises(CallTimeoutError, match=r"one did not answer tools/call within 0\.2 s") as caught:
+            await call(opened["one"], "hang")
+        assert "timeout" in caught.value.hint
+        # The same connection goes on; what it answers next, it read after the cancellation.
+        assert (await call(opened["one"], "echo"))["structuredContent"]["name"] == "echo"
+    assert server.starts == 1
+    assert_cancelled(server)
+
+
+async def test_a_caller_that_gives_up_cancels_its_call_at_the_server(stub, open_pool, call):
+    server = stub("HangInCall")
+    async with open_pool(one=server) as opened, anyio.create_task_group() as calls:
+        await opened["one"].ensure()
+        await call(opened["one"], "echo")
+        calls.start_soon(call, opened["one"], "hang")
+        await anyio.wait_all_tasks_blocked()
+        calls.cancel_scope.cancel()
+        with anyio.CancelScope(shield=True):
+            await call(opened["one"], "echo")
+    assert_cancelled(server)
+
+
+def assert_cancelled(server):
+    """Specification, basic/utilities/cancellation: the notification names the request by its id."""
+    [hung] = [each for each in server.received if each.get("params", {}).get("name") == "hang"]
+    [cancelled] = [each for each in server.received if each.get("method") == "notifications/cancelled"]
+    assert cancelled["params"]["requestId"] == hung["id"]
+
+
+async def test_a_call_that_hangs_holds_up_no_other(stub, open_pool, call):
+    async with open_pool(one=stub("HangInCall")) as opened, anyio.create_task_group() as calls:
+        calls.start_soon(call, opened["one"], "hang")
+        for number in range(3):
+            result = await call(opened["one"], "echo", {"n": number})
+            assert result["structuredContent"]["arguments"] == {"n": number}
+        calls.cancel_scope.cancel()
+
+
+async def test_a_limit_given_with_a_request_wins_over_the_configured_one(stub, open_pool):
+    async with open_pool(one=stub("HangInCall")) as opened:
+        with pytest.raises(CallTimeoutError, match=r"within 0\.1 s"):
+            await opened["one"].request("tools/call", HANG, RequestContext(timeout=0.1))
+
+
+async def test_progress_is_reported_in_order_when_it_was_asked_for(stub, open_pool):
+    server = stub("Progress")
+    seen = []
+
+    async def report(progress, total, message):
+        seen.append((progress, total, message))
+
+    async with open_pool(one=server) as opened:
+        params = {"name": "echo", "arguments": {}}
+        await opened["one"].request("tools/call", params, RequestContext(on_progress=report))
+        assert seen == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+        await opened["one"].request("tools/call", params)
+    assert "progressToken" not in server.received[-1]["params"].get("_meta", {})
+    assert len(seen) == 3
+
+
+async def test_each_progress_report_gives_a_call_its_time_anew(stub, open_pool):
+    # Four reports, each after 0.15 s: 0.6 s in all, with a limit of 0.4 s.
+    server = stub("SlowProgress")
+    params = {"name": "echo", "arguments": {}}
+
+    async def report(progress, total, message):
+        pass
+
+    async with open_pool(one=server) as opened:
+        result = await opened["one"].request("tools/call", params, RequestContext(timeout=0.4, on_progress=report))
+    assert result["structuredContent"]["name"] == "echo"
+
+
+async def test_an_error_of_the_protocol_keeps_its_code_text_and_data(stub, open_pool, call):
+    async with open_pool(one=stub("Refuses")) as opened:
+        with pytest.raises(ProtocolError) as caught:
+            await call(opened["one"], "echo")
+        # -32000 is also the SDK's own code of a closed connection; this one the server sent.
+        assert caught.value.rpc_code == -32000
+        assert caught.value.rpc_message == "no such row"
+        assert caught.value.data == {"row": 7, "table": None}
+        assert opened["one"].status.state == "ready"
+
+
+async def test_a_server_that_asks_for_what_was_never_declared_is_refused_and_answered(stub, open_pool, call):
+    server = stub("Asks")
+    async with open_pool(one=server) as opened:
+        await call(opened["one"], "echo")
+        await call(opened["one"], "echo")
+    [initialize] = [each for each in server.received if each.get("method") == "initialize"]
+    assert initialize["params"]["capabilities"] == {}
+    answers = {each["id"]: each for each in server.received if "method" not in each}
+    refused = {key: answers[key]["error"]["code"] for key in ("ask-1", "ask-2", "ask-3", "ask-4")}
+    # -32600 is the SDK's answer for a capability that was not declared, -32601 that for an unknown method.
+    assert refused == {"ask-1": -32600, "ask-2": -32600, "ask-3": -32600, "ask-4": -32601}
+    assert answers["ask-5"]["result"] == {}
