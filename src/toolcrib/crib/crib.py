@@ -34,6 +34,7 @@ from toolcrib.catalog import (
 )
 from toolcrib.config import Config, Variables, config_from_mapping, load_config, user_state_dir
 from toolcrib.crib.finder import Finder, SearchAnswer, SourceSummary
+from toolcrib.crib.presence import record_presence, states_elsewhere
 from toolcrib.crib.sources import SourceTable
 from toolcrib.errors import ServerError, UnknownToolError, UsageError
 from toolcrib.events import CatalogChanged, EventBus, ServerStateChanged
@@ -41,6 +42,7 @@ from toolcrib.functions import LocalFunctions
 from toolcrib.schema import server_ids
 from toolcrib.search import Searcher, make_searcher
 from toolcrib.servers import ConnectedClient, McpServer, ServerPool, ServerStatus, follow_tools
+from toolcrib.store import ServerState
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -81,6 +83,7 @@ class Crib:
         self.events = EventBus()
         self._variables = variables or Variables(inputs=config.inputs)
         self._state_dir = state_dir or user_state_dir()
+        self._instance = secrets.token_hex(16)
         self._sources = SourceTable(self.registry)
         policy = policy or _lists_of(config)
         self._access = Access(self.registry, policy)
@@ -192,6 +195,14 @@ class Crib:
     def servers(self) -> list[ServerStatus]:
         """What is known of each configured server, in the order of the configuration."""
         return [server.status for server in self._sources.servers]
+
+    async def states_elsewhere(self) -> list[ServerState]:
+        """The states of the servers that other running instances of the same state directory own.
+
+        Raises:
+            StoreError: The shared store can't be read.
+        """
+        return await states_elsewhere(self._state_dir, self._instance)
 
     def add_functions(self, *functions: Callable[..., Any], server: str = "local", description: str = "") -> list[str]:
         """Add Python functions as tools beside those of the servers, and return their ids.
@@ -348,7 +359,7 @@ class Crib:
                 tasks,
                 variables=self._variables,
                 snapshots=SnapshotStore(self._state_dir / "snapshots"),
-                marker=secrets.token_hex(8),
+                marker=self._instance,
                 on_listed=self._on_listed,
                 on_state=self._on_state,
             )
@@ -359,6 +370,8 @@ class Crib:
                     self._digests[server.id] = server.snapshot.digest
                 if server.usable and server.config.options.start == "always":
                     tasks.start_soon(self._list_quietly, server)
+            if self.config.servers:
+                tasks.start_soon(record_presence, self._state_dir, self._instance, self.events, lambda: self.servers)
             await self._list_clients(tasks)
             self._opened.set()
             await self._closing.wait()

@@ -75,11 +75,12 @@ class Lease:
         self.instance = instance.id
 
     @classmethod
-    async def acquire(cls, store: Store, *, ttl: float = LEASE_SECONDS) -> "Lease":
+    async def acquire(cls, store: Store, instance: str | None = None, *, ttl: float = LEASE_SECONDS) -> "Lease":
         """Register this process as a new instance.
 
         Args:
             store: The database.
+            instance: The instance's id, never used before; None makes one up.
             ttl: Seconds that the lease holds after each renewal.
 
         Raises:
@@ -88,9 +89,9 @@ class Lease:
         from toolcrib.store import queries
 
         now = store.clock()
-        instance = Instance(uuid4().hex, os.getpid(), socket.gethostname(), now, now + ttl)
-        await store.write(queries.add_instance, instance)
-        return cls(store, instance, ttl)
+        row = Instance(instance or uuid4().hex, os.getpid(), socket.gethostname(), now, now + ttl)
+        await store.write(queries.add_instance, row)
+        return cls(store, row, ttl)
 
     async def renew(self) -> bool:
         """Move the lease's end to `ttl` seconds from now.

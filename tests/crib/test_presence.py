@@ -1,0 +1,52 @@
+"""What several instances of one state directory see of each other."""
+
+import sys
+from pathlib import Path
+
+import anyio
+import pytest
+
+from toolcrib import Crib
+from toolcrib.demo import demo_config
+
+pytestmark = pytest.mark.anyio
+
+
+def config() -> dict[str, object]:
+    bad = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
+    return {"mcpServers": {"notes": demo_config()["mcpServers"]["notes"], "bad": bad}}
+
+
+async def test_an_instance_shows_its_servers_to_the_others_and_takes_them_along(tmp_path: Path) -> None:
+    async with Crib.open(config(), state_dir=tmp_path) as one, Crib.open(config(), state_dir=tmp_path) as two:
+        assert await two.states_elsewhere() == []
+        await one.search("anything")
+        with anyio.fail_after(20):
+            while True:
+                states = {each.server: each for each in await two.states_elsewhere()}
+                if {each.state for each in states.values()} == {"ready", "failed"}:
+                    break
+                await anyio.lowlevel.checkpoint()
+        assert states["notes"].pid == next(each.pid for each in one.servers if each.id == "notes")
+        assert "exit code 3" in states["bad"].reason
+        assert await one.states_elsewhere() == []
+    async with Crib.open(config(), state_dir=tmp_path) as later:
+        assert await later.states_elsewhere() == []
+
+
+async def test_a_crib_that_only_searches_writes_no_store(tmp_path: Path) -> None:
+    notes = {"mcpServers": {"notes": demo_config()["mcpServers"]["notes"]}}
+    store = tmp_path / "toolcrib.db"
+    async with Crib.open(notes, state_dir=tmp_path) as crib:
+        await crib.search("find a note")
+    assert store.exists()
+    store.unlink()
+    async with Crib.open(notes, state_dir=tmp_path) as crib:
+        assert (await crib.search("find a note")).found
+    assert not store.exists()
+
+
+async def test_a_store_that_cannot_be_used_harms_nothing(tmp_path: Path) -> None:
+    (tmp_path / "toolcrib.db").write_bytes(b"this is no database" * 100)
+    async with Crib.open(config(), state_dir=tmp_path) as crib:
+        assert (await crib.call("notes.list_tags")).kind == "result"
