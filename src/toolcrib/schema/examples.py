@@ -9,7 +9,10 @@ from toolcrib.schema.jsonvalues import JsonObject, is_array, is_number, is_objec
 from toolcrib.schema.refs import in_place, resolve, types
 from toolcrib.schema.validation import Validator, compile_validator
 
-MOST_DEPTH = 8
+MOST_DEPTH = 32
+"""Schemas inside schemas that are followed."""
+MOST_BUILT = 5_000
+"""Values built in all before giving up."""
 MOST_TRIES = 24
 """Alternatives of the whole that are tried before giving up."""
 PLACEHOLDER = "…"
@@ -77,13 +80,15 @@ class _Builder:
         self._root = root
         self._validator = validator
         self._open: list[int] = []
+        self._built = 0
 
     def values(self, schema: object, depth: int) -> Iterator[Any]:
         """Values that a schema may accept, the likeliest first."""
         if not is_object(schema):
             yield PLACEHOLDER
             return
-        if depth > MOST_DEPTH or self._open.count(id(schema)) > 1:
+        self._built += 1
+        if depth > MOST_DEPTH or self._built > MOST_BUILT or self._open.count(id(schema)) > 1:
             return
         self._open.append(id(schema))
         try:
@@ -94,19 +99,17 @@ class _Builder:
 
     def _given(self, schema: JsonObject, *, top: bool) -> Iterator[Any]:
         """Values that the schema itself mentions."""
-        if "const" in schema:
-            yield schema["const"]
-        examples = schema.get("examples")
-        yield from examples[:3] if is_array(examples) else ()
-        if "example" in schema:
-            yield schema["example"]
-        if schema.get("default") is not None and not top:
-            yield schema["default"]
-        options = schema.get("enum")
-        yield from options[:3] if is_array(options) else ()
-        place = resolve(self._root, schema.get("$ref"))
-        if place and is_object(place[1]):
-            yield from self._given(place[1], top=top)
+        for part in in_place(self._root, schema, branches=False):
+            if "const" in part:
+                yield part["const"]
+            examples = part.get("examples")
+            yield from examples[:3] if is_array(examples) else ()
+            if "example" in part:
+                yield part["example"]
+            if part.get("default") is not None and not top:
+                yield part["default"]
+            options = part.get("enum")
+            yield from options[:3] if is_array(options) else ()
 
     def _made(self, schema: JsonObject, depth: int) -> Iterator[Any]:
         """Values made from type, format and bounds, for each alternative."""
@@ -125,8 +128,10 @@ class _Builder:
 
     def _of_kind(self, schema: JsonObject, depth: int) -> Iterator[Any]:
         named = types(schema)
-        if not named:
-            named = ("array",) if "items" in schema else ("object",) if "properties" in schema else ("string",)
+        if not named and (depth == 0 or "properties" in schema or "required" in schema):
+            named = ("object",)
+        elif not named:
+            named = ("array",) if "items" in schema else ("string",)
         for kind in sorted(named, key=lambda kind: kind == "null"):
             if kind == "object":
                 yield from self._objects(schema, depth)

@@ -119,7 +119,7 @@ def _message(error: "jsonschema_rs.ValidationError", value: object) -> str:
         case Kind.FalseSchema():
             return "is not allowed here"
         case Kind.PropertyNames():
-            return f"has a member of a forbidden name: {what.error.message}"
+            return f"has a member of a forbidden name: {what.error.message.replace(MASK, shown(what.error.instance))}"
         case _:
             return error.message.replace(MASK, shown(value))
 
