@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from toolcrib.catalog import JsonObject
-from toolcrib.tokens import count_tokens
+from toolcrib.tokens import counter
 
 SEARCH_TOOLS = "search_tools"
 GET_TOOL_DETAILS = "get_tool_details"
@@ -19,6 +19,10 @@ DETAILS = ("name", "brief", "signature", "full")
 """How much a search says of each hit."""
 
 MOST_HITS = 50
+
+_count = counter("estimate").count
+"""An estimate, so that the definitions don't depend on which counter is installed, and because the vocabulary of
+an exact one takes 0.6 s and 64 MB to load, more than all else that a first `tools/list` needs."""
 
 
 def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int) -> list[JsonObject]:
@@ -96,12 +100,12 @@ def _servers_line(servers: Iterable[tuple[str, str]], token_budget: int) -> str:
     if not rows:
         return ""
     full = ", ".join(f"{server} ({text})" if text else server for server, text in rows)
-    if count_tokens(full) <= token_budget:
+    if _count(full) <= token_budget:
         return f" Servers: {full}."
     shown: list[str] = []
     spent = 0
     for server, _ in rows:
-        spent += count_tokens(f"{server}, ")
+        spent += _count(f"{server}, ")
         if spent > token_budget:
             return f" Servers: {', '.join(shown)} and {len(rows) - len(shown)} more."
         shown.append(server)
@@ -112,7 +116,7 @@ def _with_descriptions(rows: list[tuple[str, str]], left: int) -> list[str]:
     """The names, the first ones with their description while tokens are left."""
     texts: list[str] = []
     for server, description in rows:
-        cost = count_tokens(f" ({description})") if description else 0
+        cost = _count(f" ({description})") if description else 0
         if description and cost <= left:
             texts.append(f"{server} ({description})")
             left -= cost
