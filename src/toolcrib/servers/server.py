@@ -256,10 +256,7 @@ class McpServer:
         except ServerError as error:
             self._fail(start, error, output)
         except Exception as error:
-            # Whatever a transport raises is this server's own failure, and never that of the crib.
-            what = "can't be reached" if start.connection is None else "has lost its connection"
-            hint = "Check its configuration." if start.connection is None else ""
-            self._fail(start, ServerStartError(self.id, f"{self.id} {what}: {reason(error)}.", hint=hint), output)
+            self._fail(start, self._broken(error, connected=start.connection is not None), output)
         finally:
             self._connection = self._start = None
             if start.connection is None and start.error is None:
@@ -268,6 +265,13 @@ class McpServer:
             if self._state in {"starting", "ready"}:
                 self._become("dormant")
             self._gone.set()
+
+    def _broken(self, error: Exception, *, connected: bool) -> ServerError:
+        """Whatever a transport raises is this server's own failure, and never that of the crib."""
+        if connected:
+            return ServerError(self.id, f"{self.id} has lost its connection: {reason(error)}.")
+        hint = "Check its configuration." if self.config.url is None else "Check its `url` and `headers`."
+        return ServerStartError(self.id, f"{self.id} can't be reached: {reason(error)}.", hint=hint)
 
     async def _open_and_keep(self, start: _Start, output: Output, protocol: EraChoice) -> EraChoice | None:
         """Hold one connection from its opening to its end.
