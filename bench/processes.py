@@ -91,14 +91,17 @@ class Spoken:
 
 @asynccontextmanager
 async def serving(command: Sequence[str], env: Mapping[str, str]) -> AsyncGenerator[str]:
-    """Run a server until the block ends, and give the first line that it prints."""
+    """Run a server until the block ends, and give the URL that it prints in a JSON document once it serves."""
     async with _running(command, env, asyncio.subprocess.PIPE) as process:
         assert process.stdout is not None
+        printed = ""
         async with asyncio.timeout(_SECONDS):
-            line = (await process.stdout.readline()).decode().strip()
-        if not line:
-            raise RuntimeError(f"{command} ended before it served")
-        yield line
+            while not printed.rstrip().endswith("}"):
+                line = await process.stdout.readline()
+                if not line:
+                    raise RuntimeError(f"{command} ended before it served")
+                printed += line.decode()
+        yield json.loads(printed)["url"]
 
 
 @asynccontextmanager
@@ -133,6 +136,9 @@ def resident_mb(pid: int) -> float:
 
 def children(pid: int) -> int:
     """How many processes a process has started that still run."""
+    tasks = Path(f"/proc/{pid}/task")
+    if tasks.exists():
+        return sum(len((task / "children").read_text().split()) for task in tasks.iterdir())
     found = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False)
     return len(found.stdout.split())
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,12 @@ class Spread:
     def of(cls, values: Sequence[float]) -> "Spread":
         ordered = sorted(values)
         at = min(len(ordered) - 1, int(len(ordered) * 0.9))
-        return cls(
-            len(ordered), round(statistics.median(ordered), 4), round(ordered[at], 4), round(ordered[-1], 4)
-        )
+        return cls(len(ordered), round(statistics.median(ordered), 4), round(ordered[at], 4), round(ordered[-1], 4))
+
+
+def ratio(measured: Sequence[float], base: Sequence[float]) -> float:
+    """How many times what was measured is of its base: the median over pairs that were measured side by side."""
+    return round(statistics.median(one / other for one, other in zip(measured, base, strict=True)), 3)
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
@@ -61,8 +64,9 @@ def read_catalogs(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for path in sorted(folder.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(content, dict) and isinstance(content.get("tools"), list) and content["tools"]:
-            found[path.stem] = content
+        catalog = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+        if isinstance(catalog.get("tools"), list) and catalog["tools"]:
+            found[path.stem] = catalog
     if not found:
         sys.stderr.write(f"no recorded catalogs in {folder}; name a folder with --data\n")
         raise SystemExit(2)
@@ -77,7 +81,7 @@ def emit(name: str, figures: Mapping[str, Any], targets: Sequence[Target], *, as
         sys.stdout.write("\n")
         return
     for key, value in figures.items():
-        sys.stdout.write(f"{key}: {_shown(value)}\n")
+        sys.stdout.write(f"{key}: {_shown(value)}\n".replace(": \n", ":\n", 1))
     for each in targets:
         sign = "≤" if each.better == "lower" else "≥"
         verdict = "met" if each.met else "NOT MET"
@@ -85,6 +89,10 @@ def emit(name: str, figures: Mapping[str, Any], targets: Sequence[Target], *, as
 
 
 def _shown(value: Any) -> str:
+    """A figure as text: a mapping of mappings as a block, any other on one line."""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {_shown(inner)}" for key, inner in value.items())
+        members = {key: _shown(inner) for key, inner in cast("Mapping[str, Any]", value).items()}
+        if any(isinstance(inner, Mapping) for inner in cast("Mapping[str, Any]", value).values()):
+            return "".join(f"\n  {key}: {inner}" for key, inner in members.items())
+        return ", ".join(f"{key} {inner}" for key, inner in members.items())
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -48,9 +48,7 @@ async def measure(catalogs: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], 
             await crib.add_source(CatalogSource(name, catalog))
         doors = MetaTools(crib)
         queries = [
-            sentence
-            for tool in tools[::EVERY]
-            if (sentence := first_sentence(str(tool.get("description") or ""), 120))
+            sentence for tool in tools[::EVERY] if (sentence := first_sentence(str(tool.get("description") or ""), 120))
         ]
         spreads: dict[str, Spread] = {}
         for detail in ("name", "brief", "signature", "full"):

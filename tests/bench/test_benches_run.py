@@ -1,0 +1,62 @@
+"""The benches run, and print the document that DESIGN and the README promise."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+pytestmark = pytest.mark.shared
+
+
+@pytest.fixture(scope="module")
+def few_catalogs(catalogs: dict[str, dict[str, Any]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three recorded catalogs: a bench that measures little is as good a test."""
+    folder = tmp_path_factory.mktemp("catalogs")
+    for name in ("filesystem", "github-reference", "time"):
+        (folder / f"{name}.json").write_text(json.dumps(catalogs[name]), encoding="utf-8")
+    return folder
+
+
+def run_bench(name: str, *options: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", f"bench.{name}", "--json", *options]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert ran.returncode == 0, ran.stderr
+    document = json.loads(ran.stdout)  # one document and nothing else
+    assert document["bench"] == name
+    assert document["targets"]
+    for target in document["targets"]:
+        assert set(target) == {"name", "value", "unit", "target", "better", "met"}
+        within = target["value"] <= target["target"]
+        assert target["better"] == "lower"
+        assert target["met"] is within
+    return document
+
+
+def test_the_tokens_bench_counts_definitions_surface_and_answers(few_catalogs: Path) -> None:
+    figures = run_bench("tokens", "--data", str(few_catalogs))["figures"]
+
+    assert figures["servers"] == 3
+    assert 0 < figures["surface"] < figures["all_definitions"]
+    assert set(figures["search_answers"]) == {"name", "brief", "signature", "full"}
+
+
+def test_the_gateway_bench_measures_calls_and_starts_and_says_that_peers_were_left_out(few_catalogs: Path) -> None:
+    little = ("--no-peers", "--calls", "4", "--rounds", "2", "--servers", "4", "--starts", "1")
+    figures = run_bench("gateway", "--data", str(few_catalogs), *little)["figures"]
+
+    assert figures["peer"] == "left out (--no-peers)"
+    for transport in ("http", "stdio"):
+        assert figures[transport]["direct_ms"]["n"] == figures[transport]["toolcrib_ms"]["n"] == 4
+        assert figures[transport]["toolcrib_over_direct"] > 0
+        assert "fastmcp_ms" not in figures[transport]
+    start = figures["start"]
+    # Four servers of three catalogs: the first catalog comes twice.
+    assert start["servers"] == 4
+    assert start["children"] == 0
+    assert start["first_list_ms"]["n"] == start["bare_first_list_ms"]["n"] == 1
+    assert start["memory_mb"] > 0
