@@ -215,3 +215,16 @@ async def test_one_failing_server_is_its_own_state(tmp_path: Path) -> None:
 async def test_a_configuration_that_names_no_servers_is_refused() -> None:
     with pytest.raises(ConfigError):
         Crib.open({"something": 1})
+
+
+async def test_what_a_failing_server_prints_of_its_secrets_is_not_shown(tmp_path: Path) -> None:
+    script = "import os, sys; sys.exit('refused key ' + os.environ['API_KEY'])"
+    config = {
+        "mcpServers": {"bad": {"command": sys.executable, "args": ["-c", script], "env": {"API_KEY": "hunter2-long"}}}
+    }
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        with pytest.raises(ServerError) as caught:
+            await crib.call("bad.anything")
+        [status] = crib.servers
+        assert status.output[0].startswith("refused key ")
+        assert "hunter2" not in f"{caught.value} {status}"

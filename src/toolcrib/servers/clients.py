@@ -1,7 +1,7 @@
 """SDK clients that somebody else connected: used as sources, neither owned nor closed."""
 
 import inspect
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,7 +18,7 @@ from toolcrib.catalog import (
     ToolMetadata,
     ToolRegistry,
 )
-from toolcrib.errors import ServerClosedError, ServerError
+from toolcrib.errors import ServerClosedError, ServerError, UsageError
 from toolcrib.servers.connection import Connection
 from toolcrib.servers.era import Negotiated
 from toolcrib.servers.wire import accepted_tools
@@ -35,12 +35,15 @@ class ConnectedClient:
     Args:
         source_id: The id that heads its tool ids.
         client: An entered `mcp.Client`, or an initialised `ClientSession`.
+
+    Raises:
+        UsageError: The client is not connected.
     """
 
     def __init__(self, source_id: str, client: Client | ClientSession) -> None:
         self.id = source_id
         self.description = ""
-        session = client if isinstance(client, ClientSession) else client.session
+        session = _session(source_id, client)
         self._connection = Connection(source_id, session, anyio.Event(), _negotiated=_agreed(session))
 
     @property
@@ -96,7 +99,7 @@ async def list_tools_metadata(
 @asynccontextmanager
 async def follow_tools(
     client: Client | ClientSession, registry: ToolRegistry, server: str | None = None
-) -> AsyncIterator[None]:
+) -> AsyncGenerator[None]:
     """Keep a registry fresh while the block runs: each `list_changed` of the client lists its tools again.
 
     Works in both protocol eras: by `subscriptions/listen` from 2026-07-28 on, by the notification before it.
@@ -141,6 +144,17 @@ async def follow_tools(
             tasks.cancel_scope.cancel()
     finally:
         session._message_handler = previous  # pyright: ignore[reportPrivateUsage]
+
+
+def _session(source_id: str, client: Client | ClientSession) -> ClientSession:
+    if isinstance(client, ClientSession):
+        return client
+    try:
+        return client.session
+    except RuntimeError as error:  # the SDK's word for a client that is not entered
+        raise UsageError(
+            f"The client given for {source_id} is not connected.", hint="Enter it with `async with` first."
+        ) from error
 
 
 def _agreed(session: ClientSession) -> Negotiated:

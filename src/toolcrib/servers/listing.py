@@ -66,7 +66,7 @@ class ToolListing:
         tools, _refused = accepted_tools(connection.session, entries)
         negotiated = connection.negotiated
         fresh = Snapshot.of_listing(
-            self._server, self._config_hash, negotiated.protocol_version, negotiated.discovered, tools
+            self._server, self._config_hash, negotiated.protocol_version, negotiated.discovered, tools, self.snapshot
         )
         try:
             self.snapshot = await anyio.to_thread.run_sync(self._snapshots.save, fresh)

@@ -26,6 +26,7 @@ from toolcrib.errors import (
     ServerError,
     ServerStartError,
 )
+from toolcrib.redact import Secrets
 from toolcrib.servers.causes import reason, unwrapped
 from toolcrib.servers.connection import Connection, Output, connect
 from toolcrib.servers.era import Protocol as EraChoice
@@ -56,6 +57,7 @@ class Surroundings:
         snapshots: Where listings are kept.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
+        secrets: What must not be shown, such as resolved variables; servers add theirs.
         timeout: Seconds that a request may take, where a server sets nothing else.
         start_timeout: Seconds that a start may take, where a server sets nothing else.
         probe_timeout: Seconds that a server of unknown era is given to answer the modern probe.
@@ -68,6 +70,7 @@ class Surroundings:
     snapshots: SnapshotStore
     on_listed: Callable[[Snapshot], None]
     on_state: Callable[[ServerStatus], None]
+    secrets: Secrets = field(default_factory=Secrets)
     timeout: float = 60.0
     start_timeout: float = 30.0
     probe_timeout: float = 10.0
@@ -237,7 +240,7 @@ class McpServer:
         start = self._start
         await start.settled.wait()
         if start.error is not None:
-            raise _again(start.error)
+            raise _copy(start.error, start.error.message)  # one each: a shared one would gather tracebacks
         assert start.connection is not None
         return start.connection
 
@@ -317,9 +320,11 @@ class McpServer:
 
     async def _resolved(self) -> ResolvedServer:
         try:
-            return await anyio.to_thread.run_sync(self.config.resolve, self._around.variables)
+            resolved = await anyio.to_thread.run_sync(self.config.resolve, self._around.variables)
         except ConfigError as error:
             raise ServerStartError(self.id, error.message, hint=error.hint) from error
+        self._around.secrets.add_server(resolved)
+        return resolved
 
     async def _open(self, start: _Start, connection: Connection, protocol: EraChoice, limit: float) -> EraChoice | None:
         """Settle the era and list the tools; tells the era to try on a new connection if this one is of no use."""
@@ -373,16 +378,21 @@ class McpServer:
             return
         code = await connection.exit_code()
         how = "" if code is None else f" (exit code {code})"
-        self._failure_output = tuple(output.lines)
+        self._failure_output = self._shown(output)
         self._become("failed", f"{self.id} ended on its own{how}.")
 
     def _fail(self, start: _Start, error: ServerError, output: Output) -> None:
-        self._failure_output = tuple(output.lines)
+        self._failure_output = self._shown(output)
+        error = _copy(error, self._around.secrets.text(error.message))
         if start.connection is None:
             start.error = error
             if self._failure_output:
                 error.hint = f"{error.hint} Its last words: {self._failure_output[-1]}".strip()
         self._become("failed", str(error))
+
+    def _shown(self, output: Output) -> tuple[str, ...]:
+        """What a server wrote, without what was put into its environment as a secret."""
+        return tuple(self._around.secrets.text(line) for line in output.lines)
 
     def _become(self, state: State, reason: str = "") -> None:
         self._state, self._reason = state, reason
@@ -391,6 +401,6 @@ class McpServer:
         self._around.on_state(self.status)
 
 
-def _again(error: ServerError) -> ServerError:
-    """A copy for one waiter: an exception raised in several tasks would gather all their tracebacks."""
-    return type(error)(error.server, error.message, hint=error.hint)
+def _copy(error: ServerError, message: str) -> ServerError:
+    kind = ServerStartError if isinstance(error, ServerStartError) else ServerError
+    return kind(error.server, message, hint=error.hint)
