@@ -36,13 +36,11 @@ TYPESCRIPT = _words(
 )
 
 MODULES = _words(
-    # modules that a script may import, or is likely to
-    "abc array ast asyncio base64 bisect calendar cmath collections contextlib copy csv dataclasses "
-    "datetime decimal difflib enum fractions functools glob gzip hashlib heapq hmac html http inspect io "
-    "itertools json keyword locale logging math numbers operator os pathlib pickle platform pprint queue "
-    "random re secrets shutil signal socket sqlite3 ssl statistics string struct subprocess sys tempfile "
-    "textwrap threading time token traceback types typing unicodedata urllib uuid warnings weakref xml "
-    "zipfile zlib zoneinfo"
+    # modules that a script can import, or looks for; `calendar` is left out: it is the name of many a server,
+    # and no script has been seen to need the module
+    "abc asyncio base64 binascii bisect collections contextlib copy csv dataclasses datetime decimal enum "
+    "fractions functools hashlib heapq html io itertools json logging math operator os pathlib pprint random "
+    "re statistics string sys textwrap time tomllib traceback types typing unicodedata urllib uuid zoneinfo"
 )
 
 OWN = _words(
