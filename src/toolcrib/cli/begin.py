@@ -44,7 +44,7 @@ def serve_command(configs: Sequence[Path]) -> list[str]:
     """The command, with its arguments, by which a client starts the gateway."""
     arguments = ["serve"]
     for path in configs:
-        arguments += ["--config", str(path)]
+        arguments += ["--config", str(path.expanduser().absolute())]
     # Clients of the desktop don't have the shell's PATH, so the full path is given.
     beside = Path(sys.executable).with_name("toolcrib.exe" if sys.platform == "win32" else "toolcrib")
     if beside.is_file():

@@ -1,6 +1,7 @@
 """`toolcrib call`: call a tool."""
 
 from functools import partial
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,10 +11,11 @@ from toolcrib.cli.arguments import read_arguments, undeclared
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import print_result, result_text, save_result
-from toolcrib.cli.session import read_config, resting, run
-from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.session import find_tool, read_config, resting, run
+from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.troubles import FAILED, MISUSED
 from toolcrib.config import Config
+from toolcrib.errors import UsageError
 
 if TYPE_CHECKING:
     from toolcrib.broker import InvalidArgumentsError, Outcome
@@ -53,7 +55,11 @@ def call(
 
     With --json, the result exactly as the server sent it.
     """
-    return run(partial(_call, read_config(config), tool, items or [], args, timeout, output, as_json=as_json))
+    if timeout is not None and isnan(timeout):
+        raise UsageError("--timeout must be a number of seconds.")
+    words = [typed(item) for item in items or ()]
+    given = None if args is None else typed(args)
+    return run(partial(_call, read_config(config), typed(tool), words, given, timeout, output, as_json=as_json))
 
 
 async def _call(
@@ -71,7 +77,7 @@ async def _call(
 
     async with Crib.open(resting(config)) as crib:
         with call_progress(f"Calling {name}") as on_progress:
-            tool = await crib.tool(name)
+            tool = await find_tool(crib, name)
             arguments = read_arguments(tool, items, args)
             for note in undeclared(tool, arguments):
                 tell(note)

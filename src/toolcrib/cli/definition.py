@@ -54,7 +54,8 @@ def print_definition(tool: "Tool", *, schema: bool = False) -> None:
         print_text()
         print_styled(("The server says: ", "bold"), annotations)
     print_text()
-    print_styled(("Example: ", "bold"), example_line(tool))
+    print_styled(("Example:", "bold"))
+    print_text(f"  {example_line(tool)}")  # left to the terminal to wrap, so that it can be copied
     if schema:
         _print_schema("Input schema", tool.input_schema)
         if tool.output_schema is not None:

@@ -15,7 +15,7 @@ from toolcrib.cli.begin import client_commands, client_entry, quoted
 from toolcrib.cli.costs import Costs, count_costs
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
-from toolcrib.cli.session import read_config, resting, run
+from toolcrib.cli.session import read_config, resting, run, tell_left_out
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.tables import print_styled
 from toolcrib.config import Config, config_from_mapping, load_config, user_config_dir
@@ -71,9 +71,7 @@ async def _demo(config: Config, files: Sequence[Path] | None, state: Path, *, ow
 
     async with Crib.open(config, state_dir=state) as crib:
         known = await list_anew(crib, [each.id for each in crib.servers if each.state == "dormant"])
-        for each in crib.servers:
-            if each.state == "failed":
-                tell(f"{each.id} is left out: {each.reason}")
+        tell_left_out([each for each in crib.servers if each.state == "failed"], "shown")
         costs = await count_costs(crib)
         if not costs.tools:
             raise ServerError(known[0].id if known else "", "None of the servers lists any tool.")
@@ -109,12 +107,13 @@ def _print_end(costs: Costs, spent: int, seconds: float, files: Sequence[Path] |
     print_text()
     print_styled(("Your own client", "bold"))
     if files is None:
-        print_styled(f"Move the servers of its configuration into {_own_file()}.")
-    print_styled("Put this in their place:")
+        print_styled(f"Move the servers from its configuration into {_own_file()}.")
+    print_styled("In place of its servers, the client's configuration gets this:")
     print_text(json.dumps(client_entry(_configs(files)), ensure_ascii=False, indent=2))
     print_text()
     for client, line in client_commands(_configs(files)).items():
-        print_styled((f"{client}:  ", "bold"), line)
+        print_styled((f"{client}:", "bold"))
+        print_text(f"  {line}")  # left to the terminal to wrap, so that it can be copied
 
 
 def _as_json(chapters: "Sequence[Chapter]", spent: int, seconds: float, files: Sequence[Path] | None) -> dict[str, Any]:
@@ -127,7 +126,7 @@ def _as_json(chapters: "Sequence[Chapter]", spent: int, seconds: float, files: S
 
 
 def _configs(files: Sequence[Path] | None) -> list[Path]:
-    return [path.expanduser().absolute() for path in files or [_own_file()]]
+    return list(files or [_own_file()])
 
 
 def _own_file() -> Path:

@@ -60,6 +60,8 @@ def call_progress(about: str) -> "Generator[OnProgress | None]":
 async def list_anew(crib: "Crib", servers: Iterable[str]) -> "list[ServerStatus]":
     """List servers anew, all at once as far as the configuration lets them start, and return their states."""
     wanted = list(servers)
+    if not wanted:
+        return []
     found: dict[str, ServerStatus] = {}
     with progress("Listing servers") as report:
 

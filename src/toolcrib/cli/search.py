@@ -9,15 +9,15 @@ import typer
 
 from toolcrib.cli.definition import about, print_definition
 from toolcrib.cli.options import AsJson, ConfigFiles
-from toolcrib.cli.progress import progress
-from toolcrib.cli.session import read_config, resting, run
-from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.progress import list_anew
+from toolcrib.cli.session import read_config, resting, run, tell_left_out
+from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
 
 if TYPE_CHECKING:
-    from toolcrib.crib import FoundTool, SearchAnswer
+    from toolcrib.crib import Crib, FoundTool, SearchAnswer
     from toolcrib.servers import ServerStatus
 
 _MOST_HITS = 200
@@ -50,9 +50,10 @@ def search(
 ) -> int:
     """Find tools by what they do, best first.
 
-    The answer comes from what the servers listed before; one that was never listed is started once.
+    The answer comes from what the servers listed last; nothing is started, unless none of them was ever
+    listed.
     """
-    query = " ".join(words or ())
+    query = typed(" ".join(words or ()))
     return run(partial(_search, read_config(config), query, server, detail, limit, why=why, as_json=as_json))
 
 
@@ -61,16 +62,27 @@ async def _search(
 ) -> int:
     from toolcrib.crib import Crib
 
-    async with Crib.open(resting(config)) as crib:
-        with progress("Searching"):
-            answer = await crib.search(query, limit=limit, server=server)
-        failed = [each for each in crib.servers if each.state == "failed"]
+    async with Crib.open(resting(config, lists=True)) as crib:
+        await _list_first(crib, server)
+        answer = await crib.search(query, limit=limit, server=server)
+        left_out = [each for each in _meant(crib, server) if each.tools is None and each.state != "disabled"]
     if as_json:
-        print_json(_as_json(answer, detail, query, failed))
+        print_json(_as_json(answer, detail, query, left_out))
     else:
         _print(answer, detail, why=why)
-        _tell_what_is_missing(answer.missing, failed)
+    tell_left_out(left_out, "searched")
     return 0 if answer.found or answer.sources is not None else FAILED
+
+
+async def _list_first(crib: "Crib", server: str | None) -> None:
+    """List the servers if none of them was ever listed; the one that is asked for, if that was not."""
+    meant = _meant(crib, server)
+    if all(each.tools is None for each in meant):
+        await list_anew(crib, [each.id for each in meant if each.state == "dormant"])
+
+
+def _meant(crib: "Crib", server: str | None) -> "list[ServerStatus]":
+    return [each for each in crib.servers if server is None or server in {each.id, each.key}]
 
 
 def _print(answer: "SearchAnswer", detail: Detail, *, why: bool) -> None:
@@ -118,22 +130,14 @@ def _why(found: "FoundTool") -> str:
     return f"score {found.hit.score:.2f}{weak}{f' = {told}' if told else ''}"
 
 
-def _tell_what_is_missing(missing: Iterable[str], failed: "Iterable[ServerStatus]") -> None:
-    for each in failed:
-        tell(f"{each.id} was not searched: {each.reason}")
-    if still := ", ".join(missing):
-        tell(f"Still starting, and so not searched: {still}.\ntoolcrib servers --refresh waits for them.")
-
-
-def _as_json(answer: "SearchAnswer", detail: Detail, query: str, failed: "Iterable[ServerStatus]") -> dict[str, Any]:
+def _as_json(answer: "SearchAnswer", detail: Detail, query: str, left_out: "Iterable[ServerStatus]") -> dict[str, Any]:
     return {
         "query": query,
         "found": [_hit_json(each, detail) for each in answer.found],
         "total": answer.total,
         "nothing_fits": answer.nothing_fits,
         "unknown": list(answer.unknown),
-        "missing": list(answer.missing),
-        "failed": {each.id: each.reason for each in failed},
+        "not_searched": {each.id: each.reason for each in left_out},
         "servers": [
             {"id": each.id, "description": each.description, "tools": each.tools} for each in answer.sources or ()
         ],

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from toolcrib.servers import ServerStatus
 
 _LAST_LINES = 5
-_LINGER = 1.0
 
 
 def servers(
@@ -38,7 +37,7 @@ def servers(
 async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: bool) -> int:
     from toolcrib.crib import Crib
 
-    async with Crib.open(resting(config, linger=_LINGER)) as crib:
+    async with Crib.open(resting(config, lists=True)) as crib:
         known = crib.servers
         if name is not None:
             known = [_named(known, name)]
@@ -83,7 +82,7 @@ def _print(known: "list[ServerStatus]", *, refreshed: bool) -> None:
     for each in known:
         if each.state == "failed":
             print_text()
-            print_styled((each.id, "bold red"), f": {each.reason}")
+            print_styled((each.reason, "red"))
             for line in each.output[-_LAST_LINES:]:
                 print_styled((line, "dim"), indent=2)
     if not refreshed and any(each.tools is None and each.state == "dormant" for each in known):

@@ -1,15 +1,24 @@
 """Opening what a command works on: the configuration, and a crib over it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolcrib.cli.begin import how_to_begin
 from toolcrib.cli.logs import keep_logs_quiet
-from toolcrib.cli.streams import warn
+from toolcrib.cli.streams import tell, warn
 from toolcrib.config import Config, ServerConfig, load_config, user_config_dir
-from toolcrib.errors import ConfigError, shown
+from toolcrib.errors import ConfigError, UnknownToolError, shown
+
+if TYPE_CHECKING:
+    from toolcrib.catalog import Tool
+    from toolcrib.crib import Crib
+    from toolcrib.servers import ServerStatus
+
+_LISTED_STOP = 1.0
+"""Seconds that a server started only to be listed runs on."""
 
 
 def read_config(files: Sequence[Path] | None) -> Config:
@@ -51,21 +60,54 @@ def _starts_itself(server: ServerConfig, files: Sequence[Path]) -> bool:
     )
 
 
-def resting(config: Config, *, linger: float | None = None) -> Config:
-    """The same configuration for one command, which starts what it needs and nothing else.
+def resting(config: Config, *, lists: bool = False) -> Config:
+    """The same configuration for one command, which itself says what is started.
 
     Args:
         config: The configuration.
-        linger: Seconds that a server keeps running after its last use; None leaves that to the configuration.
+        lists: Whether the command starts servers only to list them: then they end as soon as they are listed,
+            so that hundreds don't run at once.
     """
+    changes = {"start": "on_request", **({"idle_stop": _LISTED_STOP} if lists else {})}
+    servers = {
+        key: replace(server, options=server.options.model_copy(update=changes))
+        for key, server in config.servers.items()
+    }
+    return replace(config, servers=servers)
 
-    def rests(server: ServerConfig) -> ServerConfig:
-        changes: dict[str, object] = {"start": "on_demand"} if server.options.start == "always" else {}
-        if linger is not None:
-            changes["idle_stop"] = linger
-        return replace(server, options=server.options.model_copy(update=changes))
 
-    return replace(config, servers={key: rests(server) for key, server in config.servers.items()})
+def tell_left_out(servers: "Iterable[ServerStatus]", what: str) -> None:
+    """Tell which servers were left out, in one line or two.
+
+    Args:
+        servers: Servers that failed or were never listed.
+        what: What was not done with them, such as `searched`.
+    """
+    known = list(servers)
+    failed = [each for each in known if each.state == "failed"]
+    unlisted = [each for each in known if each.state != "failed"]
+    if len(failed) == 1:
+        tell(f"{failed[0].id} was not {what}: {failed[0].reason}")
+    elif failed:
+        names = ", ".join(each.id for each in failed)
+        tell(f"Not {what}, since they failed: {names}.\ntoolcrib servers --refresh tells why.")
+    if unlisted:
+        names = ", ".join(each.id for each in unlisted)
+        tell(f"Not {what}, since never listed: {names}.\ntoolcrib servers --refresh lists them.")
+
+
+async def find_tool(crib: "Crib", name: str) -> "Tool":
+    """A tool by its id or another spelling of it; where there is none, servers that were never listed are told.
+
+    Raises:
+        ToolcribError: As `Crib.tool`.
+    """
+    try:
+        return await crib.tool(name)
+    except UnknownToolError:
+        unlisted = [each for each in crib.servers if each.tools is None and each.state != "disabled"]
+        tell_left_out(unlisted, "looked into")
+        raise
 
 
 def run(command: Callable[[], Awaitable[int]]) -> int:

@@ -8,8 +8,8 @@ import typer
 from toolcrib.cli.definition import print_definition
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import progress
-from toolcrib.cli.session import read_config, resting, run
-from toolcrib.cli.streams import print_json, print_text
+from toolcrib.cli.session import find_tool, read_config, resting, run
+from toolcrib.cli.streams import print_json, print_text, typed
 from toolcrib.config import Config
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ async def _show(config: Config, ids: list[str], *, schema: bool, as_json: bool) 
     async with Crib.open(resting(config)) as crib:
         with progress("Looking it up"):
             for name in ids:
-                tools.append(await crib.tool(name))
+                tools.append(await find_tool(crib, typed(name)))
     if as_json:
         print_json(tools[0].definition if len(tools) == 1 else {tool.id: tool.definition for tool in tools})
         return 0

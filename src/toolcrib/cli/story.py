@@ -101,7 +101,7 @@ async def details(model: Model, tool: Tool) -> Chapter:
     cost = model.tokens - before
     lines = [
         *_first(tool_signature(tool), 1),
-        first_sentence(tool.description, _WIDTH),
+        *_first(first_sentence(tool.description, _WIDTH), 1),
         f"… schemas, annotations and an example ({cost} tokens)",
     ]
     return Chapter("details", "It reads that one definition", model.asked, lines, {"tool": tool.id, "tokens": cost})

@@ -34,6 +34,14 @@ def abandon_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def typed(word: str) -> str:
+    """A word of the command line as it was typed, also where the locale could not decode it."""
+    try:
+        return word.encode(sys.getfilesystemencoding(), "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        return word
+
+
 def print_text(text: str = "") -> None:
     """Write text and a line end to standard output: as it is into a pipe, made safe on a terminal."""
     sys.stdout.write(f"{safe(text) if sys.stdout.isatty() else text}\n")

@@ -1,21 +1,18 @@
 """`toolcrib tokens`: what the tools cost a model, with and without Toolcrib."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from toolcrib.cli.costs import Costs, count_costs
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
-from toolcrib.cli.session import read_config, resting, run
-from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.session import read_config, resting, run, tell_left_out
+from toolcrib.cli.streams import print_json, print_text
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
-
-if TYPE_CHECKING:
-    from toolcrib.servers import ServerStatus
 
 
 def tokens(
@@ -34,7 +31,7 @@ def tokens(
 async def _tokens(config: Config, top: int, *, as_json: bool) -> int:
     from toolcrib.crib import Crib
 
-    async with Crib.open(resting(config, linger=1.0)) as crib:
+    async with Crib.open(resting(config, lists=True)) as crib:
         await list_anew(crib, [each.id for each in crib.servers if each.tools is None and each.state == "dormant"])
         costs = await count_costs(crib)
         uncounted = [each for each in crib.servers if each.tools is None and each.state != "disabled"]
@@ -45,7 +42,7 @@ async def _tokens(config: Config, top: int, *, as_json: bool) -> int:
         print_json({**costs.to_json(), "heaviest": dict(heaviest), "uncounted": failed})
     else:
         _print(costs, sizes, heaviest)
-        _tell_uncounted(uncounted)
+    tell_left_out(uncounted, "counted")
     return 0 if costs.tools or not uncounted else FAILED
 
 
@@ -82,8 +79,3 @@ def verdict(costs: Costs) -> str:
     if costs.saved <= 0:
         return f"So Toolcrib saves nothing here yet; with one search in a conversation it pays from {paying}."
     return f"{costs.saved:.1%} less up front. A search answer adds about {costs.search:,}, so it pays from {paying}."
-
-
-def _tell_uncounted(uncounted: "list[ServerStatus]") -> None:
-    for each in uncounted:
-        tell(f"{each.id} is not counted: {each.reason or 'it was never listed.'}")

@@ -71,7 +71,7 @@ def _told(error: BaseException) -> tuple[str, str, dict[str, object], int]:
         context: typer.Context | None = getattr(error, "ctx", None)
         path = context.command_path if context else "toolcrib"
         hint = f"See: {path} --help"
-        if path == "toolcrib" and getattr(error, "option_name", None) in _COMMAND_OPTIONS:
+        if path == "toolcrib" and context and getattr(error, "option_name", None) in _COMMAND_OPTIONS:
             hint = "Options of a command stand after it: toolcrib COMMAND --config FILE --json"
         message = error.format_message()
         return message, hint, {"code": "usage", "message": message, "hint": hint}, MISUSED
