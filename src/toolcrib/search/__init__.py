@@ -3,16 +3,20 @@
 from toolcrib.search.base import Hit, Searcher, ServerDocs, nothing_fits
 from toolcrib.search.keyword import KeywordSearcher
 from toolcrib.search.paging import decode_cursor, encode_cursor
-from toolcrib.search.query import Query, merge_needs, parse_query
-from toolcrib.search.regex import RegexSearcher
+from toolcrib.search.query import Browse, Needs, Pattern, Query, Select, merge_needs, parse_query
+from toolcrib.search.regex import RegexSearcher, search_pattern
 from toolcrib.search.strategies import make_searcher
 
 __all__ = [
+    "Browse",
     "Hit",
     "KeywordSearcher",
+    "Needs",
+    "Pattern",
     "Query",
     "RegexSearcher",
     "Searcher",
+    "Select",
     "ServerDocs",
     "decode_cursor",
     "encode_cursor",
@@ -20,4 +24,5 @@ __all__ = [
     "merge_needs",
     "nothing_fits",
     "parse_query",
+    "search_pattern",
 ]

@@ -145,6 +145,14 @@ class Segment:
         total = np.add.reduceat(weights[lists.name_word], lists.name_starts[:-1]) * lists.name_norm
         return np.asarray(total, dtype=np.float64)
 
+    def sum_whole_names(self, shares: Doubles) -> Doubles:
+        """[n] The sum of the shares of the words of each name, where every word has one; `shares` by word."""
+        lists = self.lists
+        each = shares[lists.name_word]
+        starts = lists.name_starts[:-1]
+        total = np.add.reduceat(each, starts) * np.logical_and.reduceat(each, starts)
+        return np.asarray(total, dtype=np.float64)
+
     def pair_tools(self, pair: int) -> Ints:
         """The tools in which two terms follow each other."""
         lists = self.lists
@@ -227,6 +235,7 @@ def grown(segments: Sequence[Segment], batches: Sequence[Batch], words: int) -> 
     The newer ones are merged into the large one when all are few, or when they are an eighth of it; so are
     its gaps when half of its tools are gone. Only then are the average lengths taken anew.
     """
+    segments = [segment for segment in segments if segment.living]
     if not segments:
         return [build(batches, words, None)]
     base, *newer = segments
@@ -304,7 +313,9 @@ def _assembled(loose: _Loose, words: int, averages: Doubles | None) -> Segment:
     posting = posting_of[first]
     term, tool = np.divmod(posting, max(count, 1))
     entry_count = loose.entry & 255
-    norms = _WEIGHTS / (1 - B + B * loose.lengths / np.maximum(averages[:-1], 1e-9))
+    usual = averages[:-1]
+    relative = np.where(usual > 0, loose.lengths / np.where(usual > 0, usual, 1), 1)
+    norms = _WEIGHTS / (1 - B + B * relative)
     weighted = entry_count * norms[posting_of % max(count, 1), field_of]
     frequency = np.add.reduceat(weighted, first) if len(first) else np.zeros(0)
     pair, pair_starts, pair_tool = _pair_lists(loose.pair, loose.pair_tool)

@@ -88,11 +88,11 @@ class KeywordSearcher(Searcher):
         from toolcrib.search.stored import unpack
 
         found = read_file(path)
-        whole = None if found is None else unpack(found)
-        if whole is None:
+        index = None if found is None else unpack(found)
+        if index is None:
             return False
+        vocabulary, segment = index
         with self._lock:
-            vocabulary, segment = whole
             self._become(vocabulary, [segment])
         return True
 

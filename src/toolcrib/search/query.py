@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from toolcrib.errors import UsageError
 from toolcrib.search.base import Hit
@@ -17,21 +16,45 @@ _QUOTES = "\"'`"
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """What a search asks for.
+class Browse:
+    """Asks which servers there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Asks for tools in words.
 
     Attributes:
-        kind: `servers`: which servers there are. `words`: tools for each need. `select`: the tools with these
-            ids. `regex`: tools that a regular expression matches.
-        needs: One or more needs, in words.
-        ids: Tool ids as they were written, each once.
+        needs: What is needed; each is searched for itself.
+    """
+
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """Asks for tools by their ids.
+
+    Attributes:
+        ids: The ids as they were written, each once.
+    """
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Asks for the tools that a regular expression matches.
+
+    Attributes:
         pattern: The regular expression.
     """
 
-    kind: Literal["servers", "words", "select", "regex"]
-    needs: tuple[str, ...] = ()
-    ids: tuple[str, ...] = ()
-    pattern: str = ""
+    pattern: str
+
+
+Query = Browse | Needs | Select | Pattern
+"""What a search asks for."""
 
 
 def parse_query(text: str | None) -> Query:
@@ -46,15 +69,15 @@ def parse_query(text: str | None) -> Query:
     """
     text = (text or "").strip()
     if not text:
-        return Query("servers")
+        return Browse()
     if select := _SELECT.fullmatch(text):
         ids = [part.strip(_QUOTES) for part in re.split(r"[,;\s]+", select["ids"])]
-        return Query("select", ids=_each_once(ids, "select:", "Write select: and tool ids with commas between."))
+        return Select(_each_once(ids, "select:", "Write select: and tool ids with commas between."))
     if regex := _REGEX.fullmatch(text):
-        return Query("regex", pattern=_pattern(regex))
+        return Pattern(_pattern(regex))
     lines = [_BULLET.sub("", line, count=1).strip() for line in text.splitlines()]
     needs = tuple(dict.fromkeys(line for line in lines if line))
-    return Query("words", needs=needs if 0 < len(needs) <= _MOST_NEEDS else (text,))
+    return Needs(needs if 0 < len(needs) <= _MOST_NEEDS else (text,))
 
 
 def merge_needs(found: Sequence[Sequence[Hit]], limit: int) -> list[Hit]:

@@ -41,38 +41,23 @@ class RegexSearcher(Searcher):
     name = "regex"
 
     def __init__(self) -> None:
-        self._tools: dict[str, list[_Texts]] = {}
+        self._texts: dict[str, list[_Texts]] = {}
         self._digests: dict[str, str] = {}
 
     def add(self, server: ServerDocs, tools: Iterable[Tool], *, digest: str = "") -> None:
         """See `Searcher.add`."""
-        self._tools[server.id] = list({tool.id: _texts(tool) for tool in tools}.values())
+        self._texts[server.id] = list({tool.id: _texts(tool) for tool in tools}.values())
         self._digests[server.id] = digest
 
     def remove(self, server_id: str) -> None:
         """See `Searcher.remove`."""
-        self._tools.pop(server_id, None)
+        self._texts.pop(server_id, None)
         self._digests.pop(server_id, None)
 
     async def search(self, query: str, limit: int, visible: VisibleSet | None = None) -> list[Hit]:
         """See `Searcher.search`; the query is a pattern of Rust's `regex` syntax, of 200 characters at most."""
-        pattern = _encodable(query)
-        if not pattern.strip() or limit <= 0:
-            return []
-        matches, is_whole = _matcher(query, pattern), _matcher(query, f"^(?:{pattern})$")
-        deadline = time.monotonic() + _SECONDS
-        hits: list[Hit] = []
-        known = [tool for tools in list(self._tools.values()) for tool in tools]
-        for count, tool in enumerate(known):
-            if count % _TOOLS_A_TURN == 0:
-                await checkpoint()
-            if time.monotonic() > deadline:
-                raise _unusable(query, "it takes too long")
-            if visible is not None and tool.id not in visible:
-                continue
-            if why := _why(tool, matches, is_whole):
-                hits.append(Hit(tool.id, sum(why.values()), why))
-        return sorted(hits, key=lambda hit: (-hit.score, hit.tool_id))[:limit]
+        known = [texts for part in list(self._texts.values()) for texts in part]
+        return await _find(query, (each for each in known if visible is None or each.id in visible), limit)
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -82,6 +67,31 @@ class RegexSearcher(Searcher):
     def fingerprint(self, server_id: str) -> str | None:
         """See `Searcher.fingerprint`."""
         return self._digests.get(server_id)
+
+
+async def search_pattern(pattern: str, tools: Iterable[Tool], limit: int) -> list[Hit]:
+    """The tools that a regular expression matches, without an index; see `RegexSearcher.search`."""
+    return await _find(pattern, map(_texts, tools), limit)
+
+
+async def _find(query: str, known: Iterable[_Texts], limit: int) -> list[Hit]:
+    pattern = _encodable(query)
+    if not pattern.strip() or limit <= 0:
+        return []
+    matches, is_whole = _matcher(query, pattern), _matcher(query, f"^(?:{pattern})$")
+    hits: list[Hit] = []
+    spent = 0.0
+    for count, texts in enumerate(known, 1):
+        begun = time.perf_counter()
+        why = _why(texts, matches, is_whole)
+        spent += time.perf_counter() - begun
+        if spent > _SECONDS:
+            raise _unusable(query, "it takes too long")
+        if why:
+            hits.append(Hit(texts.id, sum(why.values()), why))
+        if count % _TOOLS_A_TURN == 0:
+            await checkpoint()
+    return sorted(hits, key=lambda hit: (-hit.score, hit.tool_id))[:limit]
 
 
 def _texts(tool: Tool) -> _Texts:
@@ -95,7 +105,7 @@ def _texts(tool: Tool) -> _Texts:
 
 def _encodable(text: str) -> str:
     """The text without lone surrogates, which JSON can carry and UTF-8 can't."""
-    return text.encode("utf-8", "replace").decode()
+    return text.encode("utf-8", "ignore").decode()
 
 
 def _why(tool: _Texts, matches: Matches, is_whole: Matches) -> dict[str, float]:
@@ -121,7 +131,8 @@ def _matcher(query: str, pattern: str) -> Matches:
         made = TypeAdapter(Annotated[str, StringConstraints(pattern=f"(?i){pattern}")])
     except SchemaError as error:
         # The engine draws the pattern and points at the place; its last line says what is wrong there.
-        raise _unusable(query, str(error).splitlines()[-1].strip().removeprefix("error: ")) from None
+        reason = str(error).splitlines()[-1].strip()
+        raise _unusable(query, reason.removeprefix("SchemaError: ").removeprefix("error: ")) from None
     return made.validator.isinstance_python
 
 

@@ -1,7 +1,8 @@
 """How well each tool of an index fits a query: the parts of the score, and the best tools by their sum.
 
 The first part is BM25F divided by the score of an ideal match, so 0 to 1. To it are added, each on that
-scale: adjacent pairs, synonyms, likeness of names by their letters, and the server's name.
+scale: adjacent pairs, synonyms, likeness of names by their letters, a name that is spelled out in the query,
+and the server's name.
 """
 
 from collections.abc import Mapping
@@ -13,7 +14,14 @@ from toolcrib.search.base import Hit
 from toolcrib.search.index import K1, Doubles, Segment
 from toolcrib.search.view import Need, View
 
-PARTS: Mapping[str, float] = {"words": 1.0, "pairs": 0.4, "synonyms": 0.3, "letters": 0.05, "server": 0.4}
+PARTS: Mapping[str, float] = {
+    "words": 1.0,
+    "pairs": 0.4,
+    "synonyms": 0.3,
+    "letters": 0.05,
+    "name": 0.3,
+    "server": 0.4,
+}
 """The parts of the score, and their weights."""
 
 _WEAK_SCORE = 0.1
@@ -23,9 +31,9 @@ _DIGITS = 6
 
 def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list[Hit]:
     """The best tools for a query, equal ones in the order of their ids."""
-    need = view.need(query)
-    if limit <= 0 or not need.total_rarity:
+    if limit <= 0:
         return []
+    need = view.need(query)
     hits = [hit for segment in view.segments for hit in _best(segment, need, limit, visible)]
     return sorted(hits, key=_order)[:limit]
 
@@ -42,6 +50,8 @@ def scores(segment: Segment, need: Need) -> dict[str, Doubles]:
         found["synonyms"] = segment.sum_words(need.synonyms) * (PARTS["synonyms"] / ideal)
     if need.letters is not None:
         found["letters"] = segment.sum_names(need.letters) * PARTS["letters"]
+    if need.said.any():
+        found["name"] = segment.sum_whole_names(need.said) * PARTS["name"]
     if need.servers.any():
         found["server"] = need.servers[segment.lists.server] * PARTS["server"]
     return found
@@ -62,14 +72,17 @@ def _best(segment: Segment, need: Need, limit: int, visible: VisibleSet | None) 
 
 
 def _hit(segment: Segment, need: Need, parts: Mapping[str, Doubles], at: int) -> Hit:
-    why = {name: round(float(values[at]), _DIGITS) for name, values in parts.items() if values[at]}
-    weak = why.get("words", 0.0) < _WEAK_SCORE and _coverage(segment, need, at) < _WEAK_COVERAGE
-    return Hit(segment.ids[at], round(sum(why.values()), _DIGITS), why, weak)
+    each = {name: round(float(values[at]), _DIGITS) for name, values in parts.items()}
+    why = {name: value for name, value in each.items() if value}
+    score = round(sum(why.values()), _DIGITS)
+    weak = score < _WEAK_SCORE and _coverage(segment, need, at) < _WEAK_COVERAGE
+    return Hit(segment.ids[at], score, why, weak)
 
 
 def _coverage(segment: Segment, need: Need, at: int) -> float:
     """The share of the query's words that a tool has, by their rarity."""
-    return sum(weight for term, weight in need.rarity.items() if segment.has(term, at)) / need.total_rarity
+    covered = sum(weight for term, weight in need.rarity.items() if segment.has(term, at))
+    return covered / need.total_rarity if covered else 0.0
 
 
 def _order(hit: Hit) -> tuple[float, str]:

@@ -70,21 +70,24 @@ def pack(vocabulary: Vocabulary, segment: Segment) -> IndexFile:
 def unpack(file: IndexFile) -> tuple[Vocabulary, Segment] | None:
     """The index in a file; None when it was made by other rules."""
     header, arrays = file.header, dict(file.arrays)
-    if header["made_by"] != _made_by():
+    if header.get("made_by") != _made_by():
         return None
-    letters = Letters()
-    letters.words = _numbering(header["letters"])
-    letters.grams = _numbering(header["grams"])
-    letters.gram_of = array("i", arrays.pop("gram_of").tobytes())
-    letters.ends = array("i", arrays.pop("gram_ends").tobytes())
-    vocabulary = Vocabulary(
-        words=_numbering(header["words"]),
-        letters=letters,
-        servers=_numbering(header["servers"]),
-        server_names=header["server_names"],
-        digests=header["digests"],
-    )
-    return vocabulary, Segment(header["ids"], Lists(**arrays))
+    try:
+        letters = Letters()
+        letters.words = _numbering(header["letters"])
+        letters.grams = _numbering(header["grams"])
+        letters.gram_of = array("i", arrays.pop("gram_of").tobytes())
+        letters.ends = array("i", arrays.pop("gram_ends").tobytes())
+        vocabulary = Vocabulary(
+            words=_numbering(header["words"]),
+            letters=letters,
+            servers=_numbering(header["servers"]),
+            server_names=header["server_names"],
+            digests=header["digests"],
+        )
+        return vocabulary, Segment(header["ids"], Lists(**arrays))
+    except (KeyError, TypeError):
+        return None
 
 
 def write(path: Path, file: IndexFile) -> bool:

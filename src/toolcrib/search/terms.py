@@ -86,11 +86,6 @@ def surfaces(text: str) -> list[str]:
     return [surface for word in _words(text) for surface in word.surfaces]
 
 
-def stem(word: str) -> str:
-    """The stem of one lower-case English word."""
-    return _stemmer("english")(word)
-
-
 def _words(text: str) -> Iterator[_Word]:
     if text.isascii():
         runs = cast("list[str]", _ASCII_RUN.findall(text))
@@ -134,6 +129,8 @@ def _word(run: str) -> _Word:
         for part in parts:
             part = part[:_LONGEST_WORD]
             folded = part.lower() if part.isascii() else _fold(part)
+            if not folded:
+                continue
             surfaces.append(folded)
             if folded in _STOP_WORDS:
                 continue

@@ -29,6 +29,7 @@ class Need:
         synonyms: The same of the terms that mean much the same.
         pairs: Rarity of each known pair of adjacent terms.
         letters: [words of names] Weight of the letters shared with each; None when none is shared.
+        said: [words of names] Which are in the query, each for its share of all words there.
         servers: [servers] Bonus for each server's name.
         ideal: The score of a tool that has every word, endlessly often.
         rarity: Of each known term, without its count.
@@ -39,6 +40,7 @@ class Need:
     synonyms: Weights
     pairs: dict[int, float]
     letters: Doubles | None
+    said: Doubles
     servers: Doubles
     ideal: float
     rarity: Weights
@@ -70,7 +72,7 @@ class View:
 
     def need(self, query: str) -> Need:
         """A query's terms, looked up and weighted."""
-        text = terms(query)
+        text, said = terms(query), surfaces(query)
         sequence = text.sequence[:_MOST_TERMS]
         counts = Counter(sequence)
         counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
@@ -95,7 +97,8 @@ class View:
             words=words,
             synonyms={n: float(self._rarity[n]) for n in likes},
             pairs=self._pairs(sequence),
-            letters=self._grams.weights(surfaces(query)),
+            letters=self._grams.weights(said),
+            said=self._grams.shares(said),
             servers=self._names.bonus(rarity, total),
             ideal=ideal,
             rarity=rarity,
@@ -140,6 +143,7 @@ class _Grams:
 
     def __init__(self, letters: Letters, segments: Sequence[Segment], count: int) -> None:
         self._numbers = letters.grams
+        self._word_numbers = letters.words
         self._words = len(letters.ends)
         ends = np.array(letters.ends, dtype=np.int64)
         lengths = np.diff(ends, prepend=0)
@@ -154,6 +158,16 @@ class _Grams:
         order = np.argsort(gram_of, kind="stable")
         self._word = word[order]
         self._starts = np.searchsorted(gram_of[order], np.arange(len(letters.grams) + 1))
+
+    def shares(self, words: Iterable[str]) -> Doubles:
+        """[words of names] One part for each of the given words, 1 in all."""
+        distinct = set(words)
+        shares = np.zeros(self._words)
+        for word in distinct:
+            number = self._word_numbers.get(word, self._words)
+            if number < self._words:
+                shares[number] = 1 / len(distinct)
+        return shares
 
     def weights(self, words: Iterable[str]) -> Doubles | None:
         """[words of names] How much of the letters of the given words each has, of 1 for all of them."""
