@@ -189,3 +189,30 @@ async def test_a_name_that_is_nearly_right_gets_the_right_one(doors: MetaTools) 
 async def test_other_names_are_no_meta_tools(doors: MetaTools) -> None:
     with pytest.raises(UsageError, match="call_tool"):
         await doors.call("tickets.create_ticket", {})
+
+
+async def test_half_a_surrogate_pair_in_a_definition_can_still_be_sent() -> None:
+    class Odd:
+        id = "odd"
+        description = ""
+
+        async def ensure(self) -> None: ...
+
+        async def list(self, method: str) -> list[dict[str, Any]]:
+            return [{"name": "emoji", "description": "Half \ud83d of a pair.", "inputSchema": {"type": "object"}}]
+
+        async def request(self, method: str, params: Any, context: Any = None) -> dict[str, Any]:
+            return {"content": []}
+
+    async with Crib.from_clients({}) as crib:
+        await crib.add_source(Odd())
+        doors = MetaTools(crib)
+        for name, arguments in [
+            ("search_tools", {"query": "emoji"}),
+            ("search_tools", {"query": "emoji", "detail": "full"}),
+            ("get_tool_details", {"name": "odd.emoji"}),
+            ("call_tool", {"name": "odd.\ud83d"}),
+        ]:
+            assert text(await doors.call(name, arguments)).encode()
+        document = json.loads(text(await doors.call("get_tool_details", {"name": "odd.emoji"})))
+        assert document["definition"]["description"] == "Half \ud83d of a pair."

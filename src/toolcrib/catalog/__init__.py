@@ -1,6 +1,6 @@
 """The catalog: what sources offer, with full definitions, in memory and on disk."""
 
-from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions
+from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions, to_line
 from toolcrib.catalog.metadata import ToolMetadata
 from toolcrib.catalog.registry import ToolRegistry
 from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
@@ -34,4 +34,5 @@ __all__ = [
     "ToolMetadata",
     "ToolRegistry",
     "VisibleSet",
+    "to_line",
 ]

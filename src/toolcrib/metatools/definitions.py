@@ -126,4 +126,5 @@ def _with_descriptions(rows: list[tuple[str, str]], left: int) -> list[str]:
 
 
 def _one_line(text: Any) -> str:
-    return " ".join(str(text).split())[:120]
+    # Half of a surrogate pair, which JSON can carry as \ud83d, has no UTF-8 form and would end a connection.
+    return " ".join(str(text).split())[:120].encode("utf-8", "replace").decode()

@@ -1,11 +1,10 @@
 """What a model reads: search answers, definitions and errors as short texts."""
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
 from toolcrib.broker import InvalidArgumentsError
-from toolcrib.catalog import JsonObject, Tool
+from toolcrib.catalog import JsonObject, Tool, to_line
 from toolcrib.crib import FoundTool, SearchAnswer, SourceSummary
 from toolcrib.errors import ToolcribError
 from toolcrib.schema import example_call, first_sentence, signature
@@ -18,7 +17,7 @@ call, and the longest real schema alone has 77,000 characters."""
 
 def compact(value: Any) -> str:
     """A value as JSON without blanks, readable in any script."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return to_line(value).decode()
 
 
 def search_text(answer: SearchAnswer, detail: str, cursor: str | None) -> str:
@@ -81,8 +80,9 @@ def error_text(error: ToolcribError) -> str:
 
 
 def text_result(text: str, *, is_error: bool = False) -> JsonObject:
-    """A tool result of one text."""
-    return {"content": [{"type": "text", "text": text}], "isError": is_error}
+    """A tool result of one text, in which half a surrogate pair, which has no UTF-8 form, becomes `?`."""
+    sendable = text.encode("utf-8", "replace").decode()
+    return {"content": [{"type": "text", "text": sendable}], "isError": is_error}
 
 
 def _by_server(found: Iterable[FoundTool]) -> list[list[Tool]]:
