@@ -16,6 +16,7 @@ from toolcrib.demo import demo_config
 from toolcrib.demo.notes import APP as NOTES
 from toolcrib.demo.tickets import APP as TICKETS
 from toolcrib.errors import ConfigError, ServerError, UnknownToolError, UsageError
+from toolcrib.events import CatalogChanged
 
 pytestmark = pytest.mark.anyio
 
@@ -176,6 +177,17 @@ async def test_configured_servers_are_listed_once_and_then_known_from_disk(tmp_p
         assert [each.pid for each in crib.servers] == [None] * 4
         assert (await crib.call("tickets.list_projects")).kind == "result"
         assert [each.state for each in crib.servers] == ["ready", "dormant", "dormant", "dormant"]
+
+
+async def test_a_first_listing_is_published_with_the_ids_of_its_tools_in_order(tmp_path: Path) -> None:
+    config = {"mcpServers": {"my-notes": demo_config()["mcpServers"]["notes"]}}
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        with crib.events.subscribe() as events, anyio.fail_after(20):
+            await crib.refresh()
+            change = await anext(each async for each in events if isinstance(each, CatalogChanged))
+        assert change.server == "my_notes"
+        assert list(change.added) == crib.registry.keys("my_notes")
+        assert (change.removed, change.changed) == ((), ())
 
 
 async def test_a_tool_of_a_server_that_was_never_listed_can_be_called_by_its_id(tmp_path: Path) -> None:

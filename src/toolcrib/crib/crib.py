@@ -431,14 +431,14 @@ class Crib:
         if self._digests.get(server.id) == snapshot.digest:
             return
         self._digests[server.id] = snapshot.digest
-        before = {tool.name: tool.definition for tool in self.registry.tools(server.id)}
+        before = {tool.id: tool.definition for tool in self.registry.tools(server.id)}
         self.registry.put(snapshot.definitions, server=server.id, ids=snapshot.ids)
-        after = {tool.name: tool.definition for tool in self.registry.tools(server.id)}
+        after = {tool.id: tool.definition for tool in self.registry.tools(server.id)}
         change = CatalogChanged(
             server.id,
-            added=tuple(after.keys() - before.keys()),
-            removed=tuple(before.keys() - after.keys()),
-            changed=tuple(name for name in after.keys() & before.keys() if after[name] != before[name]),
+            added=tuple(each for each in after if each not in before),
+            removed=tuple(each for each in before if each not in after),
+            changed=tuple(each for each in after if each in before and after[each] != before[each]),
         )
         if change.added or change.removed or change.changed:
             self.events.publish(change)
