@@ -39,3 +39,13 @@ async def test_an_unforeseen_error_is_an_internal_error_with_an_id_and_no_detail
     logged = next(record for record in caplog.records if error.data["id"] in record.getMessage())
     assert logged.exc_info is not None
     assert "hunter2" in str(logged.exc_info[1])
+
+
+async def test_a_description_that_is_no_unicode_does_not_end_the_connection() -> None:
+    config = {"mcpServers": {"odd": {"command": "x", "toolcrib": {"description": "half a pair: \ud83d"}}}}
+    with anyio.fail_after(5):
+        async with Crib.open(config) as crib, Client(Gateway(crib).server, mode="legacy") as client:
+            listed = await client.list_tools()
+
+    listed.model_dump_json()  # what a transport does; it raises where a text can't be encoded
+    assert "half a pair: ?" in listed.tools[0].description

@@ -12,6 +12,7 @@ from starlette.applications import Starlette
 
 from toolcrib import Crib, ToolcribError
 from toolcrib.gateway import Gateway, http_app, serve_http
+from toolcrib.gateway.listening import bound
 
 pytestmark = pytest.mark.anyio
 
@@ -141,6 +142,12 @@ async def test_a_port_in_use_is_a_clear_error(gateway: Gateway) -> None:
 
     assert caught.value.message == f"Port {port} is in use by another program."
     assert caught.value.hint
+
+
+async def test_small_answers_are_not_held_back() -> None:
+    # asyncio sets TCP_NODELAY on connections of sockets that name their protocol, and on no others
+    with bound("127.0.0.1", 0) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 async def test_an_address_of_another_machine_is_a_clear_error(gateway: Gateway) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -72,25 +74,43 @@ class Wire:
 Start = Callable[..., Any]
 
 
+@asynccontextmanager
+async def started(folder: Path, program: str = PROGRAM, stdout: int = subprocess.PIPE) -> AsyncIterator[Wire]:
+    """A gateway in front of the stub upstream."""
+    config = folder / "mcp.json"
+    args = ["-S", str(ODD), "modern", "--log", str(folder / "odd.log")]
+    config.write_text(json.dumps({"mcpServers": {"odd": {"command": sys.executable, "args": args}}}))
+    state = {"TOOLCRIB_STATE_DIR": str(folder), "TOOLCRIB_CONFIG_DIR": str(folder)}
+    process = await anyio.open_process(
+        [sys.executable, "-c", program, str(config)], stdout=stdout, env={**os.environ, **state}
+    )
+    try:
+        yield Wire(process)
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.aclose()
+
+
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Starts gateways: `async with start() as wire`, with the stub upstream unless another program is given."""
+    """Starts a gateway of the test's own: `async with start() as wire`, also with another program."""
+    return partial(started, tmp_path)
 
-    @asynccontextmanager
-    async def started(program: str = PROGRAM, stdout: int = subprocess.PIPE) -> AsyncIterator[Wire]:
-        args = ["-S", str(ODD), "modern", "--log", str(tmp_path / "odd.log")]
-        config = tmp_path / "mcp.json"
-        config.write_text(json.dumps({"mcpServers": {"odd": {"command": sys.executable, "args": args}}}))
-        with anyio.fail_after(LIMIT):
-            process = await anyio.open_process([sys.executable, "-c", program, str(config)], stdout=stdout)
-            try:
-                yield Wire(process)
-            finally:
-                if process.returncode is None:
-                    process.kill()
-                await process.aclose()
 
-    return started
+@pytest.fixture(scope="module")
+async def modern(anyio_backend: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Wire]:
+    """A gateway that was opened in the era of 2026-07-28, shared by the tests that leave it as it is."""
+    folder = tmp_path_factory.mktemp("gateway")
+    async with started(folder) as wire:
+        await wire.modern("tools/list")
+        yield wire
+
+
+@pytest.fixture(autouse=True)
+async def _in_time() -> AsyncIterator[None]:
+    with anyio.fail_after(LIMIT):
+        yield
 
 
 def upstream_events(folder: Path) -> list[str]:
@@ -115,45 +135,54 @@ async def use_upstream(wire: Wire) -> None:
     assert answer["result"]["content"] == []
 
 
-async def test_junk_on_the_input_costs_nothing_but_itself(start: Start) -> None:
-    async with start() as wire:
-        await wire.write(b"hello\n\n{\n[1, 2]\n\xff\xfe\n" + b'{"jsonrpc":"2.0"}\n')
-        first = await wire.modern("tools/list")
-        await wire.write(b"null\n" + b'{"jsonrpc":"2.0","id":1,"method":7}\n')
-        second = await wire.modern("tools/list")
+async def test_junk_on_the_input_costs_nothing_but_itself(modern: Wire) -> None:
+    await modern.write(b"hello\n\n{\n[1, 2]\n\xff\xfe\n" + b'{"jsonrpc":"2.0"}\n')
+    first = await modern.modern("tools/list")
+    await modern.write(b"null\n" + b'{"jsonrpc":"2.0","id":1,"method":7}\n')
+    second = await modern.modern("tools/list")
 
     assert first["result"] == second["result"]
     assert len(first["result"]["tools"]) == 3
 
 
-async def test_each_request_of_a_modern_connection_needs_its_envelope(start: Start) -> None:
-    async with start() as wire:
-        await wire.modern("tools/list")
-        answer = await wire.ask("tools/list")
-        still = await wire.modern("tools/list")
+async def test_each_request_of_a_modern_connection_needs_its_envelope(modern: Wire) -> None:
+    answer = await modern.ask("tools/list")
+    still = await modern.modern("tools/list")
 
     assert answer["error"]["code"] == -32602  # specification 2026-07-28, basic, `_meta`
     assert "result" in still
 
 
-async def test_a_revision_that_is_not_spoken_is_answered_with_those_that_are(start: Start) -> None:
-    async with start() as wire:
-        meta = {**ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2027-01-01"}
-        answer = await wire.ask("server/discover", _meta=meta)
+async def test_a_revision_that_is_not_spoken_is_answered_with_those_that_are(modern: Wire) -> None:
+    meta = {**ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2027-01-01"}
+    answer = await modern.ask("server/discover", _meta=meta)
 
     # specification 2026-07-28, basic/versioning: -32022 with what is supported
     assert answer["error"]["code"] == -32022
     assert "2026-07-28" in answer["error"]["data"]["supported"]
 
 
-async def test_the_discovery_says_how_long_it_holds(start: Start) -> None:
-    async with start() as wire:
-        result = (await wire.modern("server/discover"))["result"]
+async def test_the_discovery_says_how_long_it_holds(modern: Wire) -> None:
+    result = (await modern.modern("server/discover"))["result"]
 
     assert result["supportedVersions"] == ["2026-07-28"]
     assert result["capabilities"] == {"tools": {"listChanged": False}}
     assert result["ttlMs"] >= 0
     assert result["cacheScope"] in {"public", "private"}
+
+
+async def test_a_client_that_asked_for_no_progress_gets_none(modern: Wire) -> None:
+    await modern.send("tools/call", name="call_tool", arguments={"name": "odd.steps"}, _meta=ENVELOPE)
+
+    assert (await modern.read())["result"]["content"] == [{"type": "text", "text": "done"}]
+
+
+async def test_a_crash_of_an_upstream_is_told_and_the_next_call_starts_it_again(modern: Wire) -> None:
+    crashed = await modern.modern("tools/call", name="call_tool", arguments={"name": "odd.die"})
+
+    assert crashed["result"]["isError"] is True
+    assert "odd" in crashed["result"]["content"][0]["text"]
+    await use_upstream(modern)
 
 
 async def test_a_handshake_connection_serves_every_older_revision_once_it_is_initialised(start: Start) -> None:
@@ -206,15 +235,14 @@ async def test_a_client_that_is_gone_ends_the_gateway(start: Start) -> None:
     assert code == 0
 
 
-async def test_a_crash_of_an_upstream_is_told_and_the_next_call_starts_it_again(start: Start, tmp_path: Path) -> None:
-    async with start() as wire:
-        await use_upstream(wire)
-        crashed = await wire.modern("tools/call", name="call_tool", arguments={"name": "odd.die"})
-        await use_upstream(wire)
+@pytest.mark.skipif(os.name != "posix", reason="the shell of POSIX")
+@pytest.mark.parametrize(("closing", "name"), [("<&-", "input"), (">&-", "output")])
+async def test_a_process_without_standard_streams_says_so(closing: str, name: str) -> None:
+    program = "from toolcrib.gateway.pipes import standard_streams\nwith standard_streams(): pass"
+    command = shlex.join([sys.executable, "-c", program])
+    done = await anyio.run_process(f"{command} {closing}", check=False)
 
-    assert crashed["result"]["isError"] is True
-    assert "odd" in crashed["result"]["content"][0]["text"]
-    assert upstream_events(tmp_path).count("start") == 2
+    assert f"There is no standard {name} to serve on." in done.stderr.decode()
 
 
 PRINTING = """
@@ -253,16 +281,16 @@ IMPORTS = """
 import sys
 from toolcrib.gateway import run_stdio
 run_stdio(sys.argv[1])
-print(",".join(sorted(sys.modules)), file=sys.stderr)
+print(",".join(sorted(sys.modules)))
 """
 
 
-async def test_what_it_does_not_need_is_not_loaded(start: Start) -> None:
+async def test_what_a_first_list_does_not_need_is_not_loaded(start: Start) -> None:
     async with start(IMPORTS) as wire:
         await wire.modern("tools/list")
         await wire.process.stdin.aclose()
-        loaded = set(b"".join([chunk async for chunk in wire.process.stderr]).decode().strip().split(","))
+        loaded = set(b"".join([chunk async for chunk in wire.process.stdout]).decode().strip().split(","))
 
     # The SDK itself loads starlette, and uvicorn by way of sse-starlette; the gateway's own HTTP server is not.
     assert loaded.isdisjoint({"toolcrib.gateway.listening", "numpy", "sqlalchemy", "keyring", "rich", "typer"})
-    assert loaded.isdisjoint({"jsonschema_rs", "Stemmer"})
+    assert loaded.isdisjoint({"jsonschema_rs", "Stemmer", "toktok"})

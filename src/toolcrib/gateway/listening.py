@@ -57,8 +57,7 @@ async def serve_app(app: ASGIApp, listener: socket.socket, on_ready: Callable[[]
             server.should_exit = True
 
 
-@contextmanager
-def bound(host: str, port: int) -> Generator[socket.socket, None, None]:
+def bound(host: str, port: int) -> socket.socket:
     """A socket that listens on an address.
 
     Args:
@@ -69,15 +68,21 @@ def bound(host: str, port: int) -> Generator[socket.socket, None, None]:
         UsageError: The address can't be taken.
     """
     try:
+        # With the protocol that this names, TCP, asyncio sends small answers at once (TCP_NODELAY); with an
+        # unnamed one each answer waits 40 ms for the client's acknowledgement.
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        with socket.socket(family, kind, protocol) as listener:
-            if os.name == "posix":  # elsewhere the option lets two programs share a port
-                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listener.bind(address)
-            listener.listen(_BACKLOG)
-            yield listener
+        listener = socket.socket(family, kind, protocol)
     except OSError as error:
         raise _unusable(host, port, error) from error
+    try:
+        if os.name == "posix":  # elsewhere the option lets two programs share a port
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except OSError as error:
+        listener.close()
+        raise _unusable(host, port, error) from error
+    return listener
 
 
 def _unusable(host: str, port: int, error: OSError) -> UsageError:

@@ -28,7 +28,13 @@ def standard_streams() -> Generator[tuple["Lines", "Writer"], None, None]:
     Raises:
         UsageError: The process has no standard input or output.
     """
-    sys.stdout.flush()
+    for name, stream in (("input", sys.stdin), ("output", sys.stdout)):
+        if stream is None:  # the descriptor was closed at the start, and may be something else by now
+            raise UsageError(
+                f"There is no standard {name} to serve on.",
+                hint="An MCP client starts this program with both connected; serve over HTTP to do without.",
+            )
+    sys.stdout.flush()  # what was printed before belongs to the old place
     with open(os.devnull, "rb") as nothing, _moved(0, nothing.fileno()) as source, _moved(1, 2) as sink:
         yield Lines(source), Writer(sink)
 
@@ -116,14 +122,8 @@ def _settle(done: "asyncio.Future[None]", failure: OSError | None) -> None:
 @contextmanager
 def _moved(descriptor: int, substitute: int) -> Generator[int, None, None]:
     """Another descriptor for what `descriptor` is, while `descriptor` stands for something else."""
-    try:
-        private = os.dup(descriptor)
-        os.dup2(substitute, descriptor)
-    except OSError as error:
-        raise UsageError(
-            f"There is no standard {'output' if descriptor else 'input'} to serve on: {error.strerror}.",
-            hint="An MCP client starts this program with both connected; use HTTP to serve without.",
-        ) from error
+    private = os.dup(descriptor)
+    os.dup2(substitute, descriptor)
     try:
         yield private
     finally:
