@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from toolcrib.broker import Caller, InvalidArgumentsError, Outcome, Principal
+    from toolcrib.broker import Caller, InvalidArgumentsError, Outcome, Principal, text_of, value_of
     from toolcrib.catalog import Tool, ToolMetadata, ToolRegistry
     from toolcrib.crib import Crib, SearchAnswer
     from toolcrib.errors import ToolcribError
@@ -29,6 +29,8 @@ _HOMES = {
     "ValidationResult": "toolcrib.schema",
     "follow_tools": "toolcrib.servers",
     "list_tools_metadata": "toolcrib.servers",
+    "text_of": "toolcrib.broker",
+    "value_of": "toolcrib.broker",
 }
 
 __all__ = [
@@ -46,6 +48,8 @@ __all__ = [
     "ValidationResult",
     "follow_tools",
     "list_tools_metadata",
+    "text_of",
+    "value_of",
 ]
 
 
