@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, floor
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -52,6 +52,11 @@ class Costs:
     def saved(self) -> float:
         """The share of the tokens up front that Toolcrib saves; negative when it costs more."""
         return 1 - self.surface / self.total if self.total else 0.0
+
+    @property
+    def saved_percent(self) -> str:
+        """`saved` in words, never rounded up: 99.98 % is not all."""
+        return f"{floor(self.saved * 1000) / 10:g}%"
 
     @property
     def pays_from(self) -> int | None:

@@ -14,7 +14,7 @@ import typer
 from toolcrib.cli.begin import client_commands, client_entry, quoted
 from toolcrib.cli.costs import Costs, count_costs
 from toolcrib.cli.options import AsJson, ConfigFiles
-from toolcrib.cli.progress import list_anew
+from toolcrib.cli.progress import list_anew, progress
 from toolcrib.cli.session import read_config, resting, run, tell_left_out
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.tables import print_styled
@@ -72,7 +72,8 @@ async def _demo(config: Config, files: Sequence[Path] | None, state: Path, *, ow
     async with Crib.open(config, state_dir=state) as crib:
         known = await list_anew(crib, [each.id for each in crib.servers if each.state == "dormant"])
         tell_left_out([each for each in crib.servers if each.state == "failed"], "shown")
-        costs = await count_costs(crib)
+        with progress("Counting tokens"):
+            costs = await count_costs(crib)
         if not costs.tools:
             raise ServerError(known[0].id if known else "", "None of the servers lists any tool.")
         model = Model(MetaTools(crib))

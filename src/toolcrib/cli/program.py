@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read has seen enough, as `head` does.
         abandon_output()
         return 0
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BaseExceptionGroup):  # a group that is no Exception holds an interrupt
         return INTERRUPTED
     return code
 

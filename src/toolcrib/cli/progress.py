@@ -5,8 +5,6 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-import anyio
-
 from toolcrib.cli.streams import one_line
 
 if TYPE_CHECKING:
@@ -62,6 +60,8 @@ async def list_anew(crib: "Crib", servers: Iterable[str]) -> "list[ServerStatus]
     wanted = list(servers)
     if not wanted:
         return []
+    import anyio
+
     found: dict[str, ServerStatus] = {}
     with progress("Listing servers") as report:
 

@@ -35,7 +35,10 @@ class Binary:
     @property
     def suffix(self) -> str:
         """The ending of a file that holds them."""
-        return mimetypes.guess_extension(self.mime.partition(";")[0].strip()) or ".bin"
+        main, _, sub = self.mime.partition(";")[0].strip().partition("/")
+        # Types that were registered late are known under their experimental names: audio/x-wav.
+        guesses = (mimetypes.guess_extension(f"{main}/{name}", strict=False) for name in (sub, f"x-{sub}"))
+        return next((guess for guess in guesses if guess), ".bin")
 
     def __str__(self) -> str:
         return f"{self.kind} of {len(self.content):,} bytes, {one_line(self.mime)}"

@@ -75,7 +75,7 @@ def surface(costs: Costs, constant: int) -> Chapter:
         f"  or Toolcrib's {constant} constant tools:    {costs.surface:>8,} tokens",
     ]
     if costs.saved > 0:
-        lines.append(f"That is {costs.saved:.0%} less, and stays as it is with a thousand tools.")
+        lines.append(f"That is {costs.saved_percent} less, and a thousand more tools add nothing to it.")
     else:
         lines.append(f"With so few tools that saves nothing; it does from {costs.pays_from} tools of this size.")
     return Chapter("surface", "What the model sees up front", None, lines, costs.to_json())

@@ -67,7 +67,9 @@ def print_rendered(renderable: "RenderableType") -> None:
 def _console(file: TextIO, width: int | None) -> "Console":
     from rich.console import Console
 
-    return Console(file=file, width=width, markup=False, highlight=False, emoji=False)
+    # Said outright: FORCE_COLOR and its kin would put control codes into pipes.
+    terminal = width is None
+    return Console(file=file, width=width, force_terminal=terminal, markup=False, highlight=False, emoji=False)
 
 
 def _text(text: str, style: str) -> "Text":

@@ -7,7 +7,7 @@ import typer
 
 from toolcrib.cli.costs import Costs, count_costs
 from toolcrib.cli.options import AsJson, ConfigFiles
-from toolcrib.cli.progress import list_anew
+from toolcrib.cli.progress import list_anew, progress
 from toolcrib.cli.session import read_config, resting, run, tell_left_out
 from toolcrib.cli.streams import print_json, print_text
 from toolcrib.cli.tables import print_styled, print_table
@@ -33,7 +33,8 @@ async def _tokens(config: Config, top: int, *, as_json: bool) -> int:
 
     async with Crib.open(resting(config, lists=True)) as crib:
         await list_anew(crib, [each.id for each in crib.servers if each.tools is None and each.state == "dormant"])
-        costs = await count_costs(crib)
+        with progress("Counting tokens"):
+            costs = await count_costs(crib)
         uncounted = [each for each in crib.servers if each.tools is None and each.state != "disabled"]
         sizes = {each.id: each.tools or 0 for each in crib.servers}
     heaviest = sorted(costs.tools.items(), key=lambda item: -item[1])[:top]
@@ -78,4 +79,6 @@ def verdict(costs: Costs) -> str:
     paying = f"{costs.pays_from:,} tools of this average size" if costs.pays_from else ""
     if costs.saved <= 0:
         return f"So Toolcrib saves nothing here yet; with one search in a conversation it pays from {paying}."
-    return f"{costs.saved:.1%} less up front. A search answer adds about {costs.search:,}, so it pays from {paying}."
+    return (
+        f"{costs.saved_percent} less up front. A search answer adds about {costs.search:,}, so it pays from {paying}."
+    )
