@@ -101,6 +101,20 @@ async def test_streamable_http_works_in_both_eras_and_with_answers_of_megabytes(
             assert (opened["one"].status.era, opened["one"].status.pid) == (era, None)
 
 
+async def test_arguments_with_half_a_surrogate_pair_reach_a_server_over_http(open_pool, call):
+    seen = []
+    session = Session()
+
+    def answer(method, headers, message):
+        if message and message["method"] == "tools/call":
+            seen.append(message["params"]["arguments"])
+        return session(method, headers, message)
+
+    async with answering(answer) as url, open_pool(one={"type": "http", "url": url}) as opened:
+        await call(opened["one"], "any", {"text": "half a pair: \ud83d"})
+    assert seen == [{"text": "half a pair: \ud83d"}]
+
+
 async def test_the_older_transport_works(open_pool, call):
     server = MCPServer("older")
 

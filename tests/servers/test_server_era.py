@@ -35,7 +35,7 @@ async def test_a_server_that_refuses_the_probe_takes_the_handshake_on_the_same_c
 async def test_a_server_that_the_probe_kills_or_silences_is_started_again_with_the_handshake(
     stub, open_pool, call, mode
 ):
-    server = stub(mode, start_timeout=0.8)
+    server = stub(mode, start_timeout=1.6)
     async with open_pool(one=server) as opened:
         await call(opened["one"], "echo")
         assert opened["one"].status.era == "handshake"

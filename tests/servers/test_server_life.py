@@ -41,7 +41,7 @@ async def test_an_idle_server_is_stopped_and_started_again_when_it_is_needed(stu
 
 
 async def test_a_call_under_way_keeps_a_server_from_being_idle(stub, open_pool, call):
-    server = stub("SlowProgress", idle_stop=0.05)  # answers after 0.6 s
+    server = stub("SlowProgress", idle_stop=0.05)  # answers after 0.8 s
     async with open_pool(one=server) as opened:
         assert (await call(opened["one"], "echo"))["isError"] is False
     assert server.starts == 1

@@ -173,12 +173,12 @@ class Progress(Stub):
 
 
 class SlowProgress(Stub):
-    """Takes 0.6 s for a call, and reports progress every 0.15 s when asked to."""
+    """Takes 0.8 s for a call, and reports progress every 0.2 s when asked to."""
 
     def call(self, name, arguments, params, request_id):
         token = (params.get("_meta") or {}).get("progressToken")
         for done in range(4):
-            time.sleep(0.15)
+            time.sleep(0.2)
             if token is not None:
                 self.notify("notifications/progress", {"progressToken": token, "progress": done})
         return super().call(name, arguments, params, request_id)

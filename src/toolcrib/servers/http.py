@@ -10,6 +10,7 @@ import httpx2
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 
+from toolcrib.catalog.definitions import to_line
 from toolcrib.config import ResolvedServer
 
 MAX_EVENT = 128 * 1024 * 1024
@@ -36,26 +37,39 @@ class HttpNotes:
 
 
 class _NotingClient(httpx2.AsyncClient):
-    """A client that notes how its requests end."""
+    """A client that notes how its requests end, and can send every JSON text."""
 
     def __init__(self, notes: HttpNotes, **options: Any) -> None:
         super().__init__(**options)
         self._notes = notes
 
+    def build_request(
+        self, method: str, url: httpx2.URL | str, *, json: Any | None = None, **options: Any
+    ) -> httpx2.Request:
+        """Build a request; the base class fails at lone surrogates, and the whole connection with it."""
+        if json is not None:
+            options["content"] = to_line(json)
+            options["headers"] = headers = httpx2.Headers(options.get("headers"))
+            headers["content-type"] = "application/json"
+        return super().build_request(method, url, **options)
+
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request; see the base class."""
         try:
             response = await super().send(request, **options)
-            self._notes.status = response.status_code
-            if request.method == "POST":
-                response.raise_for_status()
         except httpx2.HTTPError as error:
+            self._note_failure(request, error)
+            raise
+        self._notes.status = response.status_code
+        if response.is_error:
+            reason = f"HTTP status {response.status_code}"
+            self._note_failure(request, httpx2.HTTPStatusError(reason, request=request, response=response))
+        return response
+
+    def _note_failure(self, request: httpx2.Request, error: Exception) -> None:
+        if request.method == "POST":
             self._notes.post_failure = error
             self._notes.post_failed.set()
-            if not isinstance(error, httpx2.HTTPStatusError):
-                raise
-            response = error.response
-        return response
 
 
 @asynccontextmanager
