@@ -50,4 +50,4 @@ lock: setup
 	  --no-emit-find-links --group dev --all-extras pyproject.toml --output-file requirements.lock
 
 clean:
-	rm -rf .venv .real site build dist .pytest_cache .ruff_cache
+	rm -rf .venv .real .bench site build dist .pytest_cache .ruff_cache
