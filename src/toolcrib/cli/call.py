@@ -26,7 +26,7 @@ def call(
     items: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[KEY=VALUE]...",
+            metavar="KEY=VALUE",
             help="Arguments. The value becomes what the tool's schema asks for; KEY:=JSON takes it as JSON; "
             "a repeated key makes a list.",
             show_default=False,

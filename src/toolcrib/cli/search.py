@@ -36,7 +36,7 @@ def search(
     words: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="WORDS...",
+            metavar="WORDS",
             help="What the tool must do, in any words; or select:ID,ID or /regex/. Without any, the servers.",
             show_default=False,
         ),

@@ -22,7 +22,7 @@ _LAST_LINES = 5
 
 
 def servers(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Only this server.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this server.", show_default=False)] = None,
     refresh: Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")] = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show(
-    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Tools, by the ids that search prints.")],
+    ids: Annotated[list[str], typer.Argument(metavar="ID", help="Tools, by the ids that search prints.")],
     schema: Annotated[bool, typer.Option("--schema", help="Also print the schemas as they were sent.")] = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
