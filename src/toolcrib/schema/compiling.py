@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
 from toolcrib.errors import ToolcribError
-from toolcrib.schema.cost import EndlessError, depth_within
+from toolcrib.schema.cost import TooIntricateError, depth_within
 from toolcrib.schema.jsonvalues import JsonObject, NotJsonError, extent, is_array, is_object, objects, pointer
 from toolcrib.schema.problems import MASK
 from toolcrib.schema.refs import REFERENCES, in_place, types
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 MAX_SCHEMA_DEPTH = 128
 """Objects and arrays inside each other in a schema at most (a level of properties takes two)."""
-MAX_SCHEMA_SIZE = 200_000
+MAX_SCHEMA_SIZE = 50_000
 """Values in a schema at most."""
 BACKTRACKS = 10_000
 """Steps that a pattern with lookaround or back-references may take; others run in linear time."""
@@ -64,13 +64,17 @@ def prepare(schema: object) -> JsonObject | bool:
         raise UnusableSchemaError(f"it {error}") from None
     if size > MAX_SCHEMA_SIZE:
         raise UnusableSchemaError(f"it has more than {MAX_SCHEMA_SIZE:,} parts")
-    references = [node[name] for _, node in objects(schema) for name in REFERENCES if name in node]
-    crooked = any(_uri(reference) != reference for reference in references)
+    crooked = any(_uri(reference) != reference for reference in references(schema))
     prepared = _with_uris(schema) if crooked else schema
     draft = prepared.get("$schema")
     if draft is not None and not _is_known(draft):
         prepared = {key: value for key, value in prepared.items() if key != "$schema"}
     return prepared
+
+
+def references(schema: JsonObject) -> list[object]:
+    """What stands under `$ref` and its kin, anywhere in a document."""
+    return [node[name] for _, node in objects(schema) for name in REFERENCES if name in node]
 
 
 def compile_engine(
@@ -124,11 +128,11 @@ def depths(schema: JsonObject | bool, limit: int, details: int, most: int) -> tu
     Raises:
         UnusableSchemaError: Even a flat value may take too long.
     """
-    if not is_object(schema) or not any(name in node for _, node in objects(schema) for name in REFERENCES):
+    if not is_object(schema) or not references(schema):
         return limit, limit
     try:
         listed, checked = depth_within(schema, limit, (details, most))
-    except EndlessError as error:
+    except TooIntricateError as error:
         raise UnusableSchemaError(str(error)) from None
     if checked < 1:
         raise UnusableSchemaError("its alternatives refer to each other too many times")

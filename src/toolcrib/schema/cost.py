@@ -1,7 +1,8 @@
 """How much work a schema with references may make of one value, before any value is checked."""
 
+import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolcrib.schema.jsonvalues import JsonObject, is_array, is_object
@@ -15,15 +16,21 @@ EVERY_ITEM = ("contains", "unevaluatedItems", "additionalItems")
 MOST_NESTED = 1000
 """Schemas inside each other while one value is checked: the engine recurses, and half as many again as
 twice this end a thread with a stack of 512 kB, the default on macOS."""
+MOST_FOLLOWED = 50_000
+"""Pairs of a schema and a depth that are looked at before giving up (some 0.2 s)."""
 MOST_CHAINED = 200
 """Schemas that apply to one value through each other at most."""
 
+Slot = tuple[int, frozenset[tuple[int, int]]]
+"""Of the schemas that apply to one value inside: how many say nothing about what is inside that again, and the
+others with how often each applies."""
 
-class EndlessError(Exception):
-    """A schema applies itself to the same value again and again."""
+
+class TooIntricateError(Exception):
+    """A schema's references go in circles, or are too many to follow; its text says so, for a person."""
 
 
-def depth_within(schema: JsonObject, limit: int, budgets: Iterable[int]) -> tuple[int, ...]:
+def depth_within(schema: JsonObject, limit: int, budgets: Sequence[int]) -> tuple[int, ...]:
     """For each budget, the greatest depth of a value at which no place in it is evaluated more often.
 
     A bound from above: at each level the most expensive property counts, with all alternatives that
@@ -39,19 +46,16 @@ def depth_within(schema: JsonObject, limit: int, budgets: Iterable[int]) -> tupl
         A depth for each budget; -1 where even a scalar costs more. `limit` where a schema has an end.
 
     Raises:
-        EndlessError: References go in circles without going into the value.
+        TooIntricateError: References go in circles without going into the value, or are too many.
     """
     graph = _Graph(schema)
+    cost, length = graph.rough(limit)
+    if cost <= min(budgets) and length <= MOST_NESTED:
+        return tuple(limit for _ in budgets)
     costs: list[int] = []
-    level = {id(schema)}
     while len(costs) <= limit and graph.length(id(schema), len(costs)) <= MOST_NESTED:
         costs.append(graph.cost(id(schema), len(costs)))
-        if costs[-1] > max(budgets):
-            break
-        level = graph.below(level)
-        if not level:
-            costs += [costs[-1]] * (limit + 1 - len(costs))
-    return tuple(sum(cost <= budget for cost in costs[: limit + 1]) - 1 for budget in budgets)
+    return tuple(sum(cost <= budget for cost in costs) - 1 for budget in budgets)
 
 
 class _Graph:
@@ -62,20 +66,45 @@ class _Graph:
         self._nodes: dict[int, JsonObject] = {id(root): root}
         self._closures: dict[int, Counter[int]] = {}
         self._below: dict[int, dict[str, Counter[int]]] = {}
+        self._reduced: dict[int, set[Slot]] = {}
+        self._leaves: dict[int, bool] = {}
         self._heights: dict[int, int] = {}
         self._costs: dict[tuple[int, int], int] = {}
         self._lengths: dict[tuple[int, int], int] = {}
+
+    def rough(self, depth: int) -> tuple[float, int]:
+        """A bound for `cost` and one for `length` of a value of at most this depth, found in one pass.
+
+        The cost has no bound here where the work may double from one level to the next.
+        """
+        seen = {id(self._root)}
+        waiting = list(seen)
+        dearest, highest, widest = 0, 0, 0
+        while waiting:
+            key = waiting.pop()
+            most = 0
+            for leaves, children in self._slots(key):
+                most = max(most, leaves)
+                widest = max(widest, sum(times for _, times in children))
+                fresh = {child for child, _ in children} - seen
+                seen |= fresh
+                waiting += fresh
+            dearest = max(dearest, self._closure(key, ()).total() + most)
+            highest = max(highest, self._heights[key] + 1)
+        return (dearest * (depth + 1) if widest <= 1 else math.inf), highest * (depth + 1)
 
     def cost(self, key: int, depth: int) -> int:
         """Evaluations that one value of at most this depth takes, on the dearest path into it."""
         known = self._costs.get((key, depth))
         if known is None:
+            if len(self._costs) > MOST_FOLLOWED:
+                raise TooIntricateError("it has too many references to follow")
             known = self._closure(key, ()).total()
             if depth:
                 known += max(
                     (
-                        sum(times * self.cost(child, depth - 1) for child, times in children.items())
-                        for children in self._children(key).values()
+                        leaves + sum(times * self.cost(child, depth - 1) for child, times in children)
+                        for leaves, children in self._slots(key)
                     ),
                     default=0,
                 )
@@ -88,14 +117,36 @@ class _Graph:
         if known is None:
             self._closure(key, ())
             known = self._heights[key]
-            if depth:
-                known += max((self.length(child, depth - 1) for child in self.below({key})), default=0)
+            if depth and self._slots(key):
+                below = {child for _, children in self._slots(key) for child, _ in children}
+                known += max((self.length(child, depth - 1) for child in below), default=1)
             self._lengths[key, depth] = known
         return known
 
-    def below(self, keys: set[int]) -> set[int]:
-        """The schemas that speak about what is directly inside a value to which these are applied."""
-        return {child for key in keys for children in self._children(key).values() for child in children}
+    def _slots(self, key: int) -> set[Slot]:
+        """What one value inside may take, for each property or item: each different slot once."""
+        known = self._reduced.get(key)
+        if known is None:
+            known = set[Slot]()
+            most = 0
+            for children in self._children(key).values():
+                inner = frozenset((child, times) for child, times in children.items() if not self._is_leaf(child))
+                leaves = children.total() - sum(times for _, times in inner)
+                if inner:
+                    known.add((leaves, inner))
+                else:
+                    most = max(most, leaves)
+            if most:
+                known.add((most, frozenset()))
+            self._reduced[key] = known
+        return known
+
+    def _is_leaf(self, key: int) -> bool:
+        known = self._leaves.get(key)
+        if known is None:
+            node = self._nodes[key]
+            known = self._leaves[key] = not self._same_place(node) and not self._one_level(node)
+        return known
 
     def _closure(self, key: int, above: tuple[int, ...]) -> Counter[int]:
         """How often each schema is applied to a value to which this one is applied once."""
@@ -103,7 +154,7 @@ class _Graph:
         if known is not None:
             return known
         if key in above or len(above) > MOST_CHAINED:
-            raise EndlessError("it applies itself to the same value again and again")
+            raise TooIntricateError("it applies itself to the same value again and again")
         total = Counter({key: 1})
         height = 0
         for child in self._same_place(self._nodes[key]):

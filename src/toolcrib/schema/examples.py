@@ -226,14 +226,15 @@ def _numbers(schema: JsonObject) -> Iterator[int | float]:
     low, high = schema.get("minimum"), schema.get("maximum")
     above, below = schema.get("exclusiveMinimum"), schema.get("exclusiveMaximum")
     step = schema.get("multipleOf")
-    yield 1
+    yield from (1, 0)
     for bound, shift in ((low, 0), (above, 1), (high, 0), (below, -1)):
         if is_number(bound):
             yield bound + shift
             yield bound + shift / 2
     if is_number(step):
         yield step
-    yield from (0, 10, 100, -1, 0.5)
+        yield from (step * 2, step * 10)
+    yield from (10, 100, -1, 0.5)
 
 
 def _distinct(values: Iterator[Any]) -> Iterator[Any]:

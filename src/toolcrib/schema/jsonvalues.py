@@ -153,11 +153,16 @@ def same(left: object, right: object) -> bool:
 
 def objects(value: object) -> Iterator[tuple[Path, JsonObject]]:
     """Every object in a value with its path, each before those inside it."""
-    waiting: list[tuple[Path, object]] = [((), value)]
+    waiting: list[tuple[Path, JsonObject | list[Any]]] = []
+    if is_object(value) or is_array(value):
+        waiting.append(((), value))
     while waiting:
         path, node = waiting.pop()
         if is_object(node):
             yield path, node
-            waiting += [((*path, key), item) for key, item in node.items() if isinstance(item, (dict, list))]
-        elif is_array(node):
-            waiting += [((*path, index), item) for index, item in enumerate(node) if isinstance(item, (dict, list))]
+            inside = node.items()
+        else:
+            inside = enumerate(node)
+        for key, item in inside:
+            if is_object(item) or is_array(item):
+                waiting.append(((*path, key), item))

@@ -77,9 +77,8 @@ def _parameters(schema: object, depth: int, limit: int) -> list[str]:
         for name, inner in properties.items():
             if (name not in required) is optional:
                 texts.append(f"{renamed[name]}{'?' if optional else ''}: {kinds.of(inner, 1)}")
-    if not texts and schema.get("additionalProperties", True) is not False and types(schema) != ("object",):
-        return ["…"]
-    return texts
+    others = schema.get("additionalProperties", types(schema) != ("object",))
+    return texts if texts or others is False else ["…"]
 
 
 def _cut(name: str, parameters: list[str], result: str, limit: int) -> str:

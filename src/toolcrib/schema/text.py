@@ -14,7 +14,11 @@ _MARKS = re.compile(r"\*\*|__(?=\S)|(?<=\S)__|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w
 _LIST = re.compile(r"^(?:[-*+•>|]\s+|\d+[.)]\s+|#+\s+)+")
 _HEADING = re.compile(r"^#{1,6}\s")
 _RULE = re.compile(r"^[-=*_#~\s|:+]+$")
-_LABEL = re.compile(r"^[^\W\d_a-z][\w /-]{0,40}:$")
+_LABEL = re.compile(
+    r"(?:[\w/-]+ ){0,2}(?:about|arg(?:ument)?s|description|examples?|important|inputs?|introduction|notes?|outputs?"
+    r"|overview|param(?:eter)?s|prerequisites|purpose|requirements?|responses?|returns?|summary|tool|usage|warning):",
+    re.IGNORECASE,
+)
 _END = re.compile(r"[.!?]+[\"')\]]*(?=\s)|[。！？]+[」』）]*")
 _ABBREVIATION = re.compile(
     r"(?:e\.?g|i\.?e|etc|vs|cf|ca|approx|incl|excl|max|min|no|nr|resp|st|dr|mr|mrs|ms|prof|inc|ltd|co|corp|jr|sr"
@@ -38,7 +42,7 @@ def first_sentence(text: str, limit: int = SENTENCE_LENGTH) -> str:
     fallback = ""
     for line in lines:
         bare = _bare(line)
-        is_aside = bool(_HEADING.match(line.strip()) or _LABEL.match(bare))
+        is_aside = bool(_HEADING.match(line.strip()) or _LABEL.fullmatch(bare))
         if bare and is_aside and not paragraph:
             fallback = fallback or bare.rstrip(":")
         elif bare and not (paragraph and (is_aside or _LIST.match(line.strip()))):
