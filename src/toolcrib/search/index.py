@@ -51,6 +51,8 @@ class Lists:
         name_starts: [n + 1] Where the words of each name begin.
         name_word: Numbers of the words of each name.
         name_norm: [n] What a name's length leaves of a match in it.
+        rarest_starts: [words of names + 1] Where the tools begin of whose names each word is the rarest.
+        rarest_tool: [n] These tools.
     """
 
     server: Ints
@@ -68,6 +70,8 @@ class Lists:
     name_starts: Longs
     name_word: Ints
     name_norm: Floats
+    rarest_starts: Longs
+    rarest_tool: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,37 +125,52 @@ class Segment:
             self._masks[visible] = mask
         return mask & self.live
 
-    def sum_words(self, weights: Mapping[int, float]) -> Doubles:
-        """[n] The sum of weight times impact over terms."""
-        lists, known = self.lists, len(self.df)
-        spans = [(int(lists.starts[t]), int(lists.starts[t + 1]), w) for t, w in weights.items() if t < known]
-        if not spans:
-            return np.zeros(len(self.ids))
-        tools = np.concatenate([lists.tool[a:b] for a, b, _ in spans])
-        impacts = np.concatenate([lists.impact[a:b] * w for a, b, w in spans])
-        total = np.bincount(tools, weights=impacts, minlength=len(self.ids))
-        return np.asarray(total, dtype=np.float64)
-
-    def sum_pairs(self, weights: Mapping[int, float]) -> Doubles:
-        """[n] The sum of the weights of the pairs that each tool has."""
+    def sum_words(self, weights: Mapping[int, float], scale: float) -> Doubles:
+        """[n] The sum of weight times impact over terms, times `scale`."""
         total = np.zeros(len(self.ids))
-        for pair, weight in weights.items():
-            total[self.pair_tools(pair)] += weight
+        lists, known = self.lists, len(self.df)
+        for term, weight in weights.items():
+            if term < known:
+                begin, end = lists.starts[term], lists.starts[term + 1]
+                np.add.at(total, lists.tool[begin:end], lists.impact[begin:end].astype(np.float64) * (weight * scale))
         return total
 
-    def sum_names(self, weights: Doubles) -> Doubles:
-        """[n] The sum of the weights of the words of each name, less in long names; `weights` by word."""
-        lists = self.lists
-        total = np.add.reduceat(weights[lists.name_word], lists.name_starts[:-1]) * lists.name_norm
-        return np.asarray(total, dtype=np.float64)
+    def sum_pairs(self, weights: Mapping[int, float], scale: float) -> Doubles:
+        """[n] The sum of the weights of the pairs that each tool has, times `scale`."""
+        total = np.zeros(len(self.ids))
+        for pair, weight in weights.items():
+            total[self.pair_tools(pair)] += weight * scale
+        return total
 
-    def sum_whole_names(self, shares: Doubles) -> Doubles:
-        """[n] The sum of the shares of the words of each name, where every word has one; `shares` by word."""
+    def sum_names(self, tools: Longs, weights: Doubles) -> Doubles:
+        """[tools] The sum of the weights of the words of each name; `weights` by word."""
+        words, ends = self._name_words(tools)
+        sums = np.concatenate([[0.0], np.cumsum(weights[words])])
+        return np.diff(sums[np.concatenate([[0], ends])])
+
+    def whole_names(self, said: Bools) -> tuple[Longs, Longs]:
+        """The tools of whose names every word is `said`, and how many words each name has; `said` by word."""
         lists = self.lists
-        each = shares[lists.name_word]
-        starts = lists.name_starts[:-1]
-        total = np.add.reduceat(each, starts) * np.logical_and.reduceat(each, starts)
-        return np.asarray(total, dtype=np.float64)
+        known = len(lists.rarest_starts) - 1
+        spans = [lists.rarest_tool[:0]]
+        for word in np.flatnonzero(said[:known]).tolist():
+            spans.append(lists.rarest_tool[lists.rarest_starts[word] : lists.rarest_starts[word + 1]])
+        tools = np.concatenate(spans).astype(np.int64)
+        lengths = lists.name_starts[tools + 1] - lists.name_starts[tools]
+        whole = self.sum_names(tools, said.astype(np.float64)) > lengths - 0.5
+        return tools[whole], lengths[whole]
+
+    def _name_words(self, tools: Longs) -> tuple[Ints, Longs]:
+        """The words of the names of some tools, and where those of each end."""
+        lists = self.lists
+        if len(tools) == len(self.ids):
+            return lists.name_word, lists.name_starts[1:]
+        begin = lists.name_starts[tools]
+        lengths = lists.name_starts[tools + 1] - begin
+        ends = np.cumsum(lengths)
+        return lists.name_word[
+            np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
+        ], ends
 
     def pair_tools(self, pair: int) -> Ints:
         """The tools in which two terms follow each other."""
@@ -166,13 +185,13 @@ class Segment:
         kept = np.repeat(self.live, np.diff(self.lists.name_starts))
         return np.bincount(self.lists.name_word[kept], minlength=words)
 
-    def has(self, term: int, tool: int) -> bool:
-        """Whether a tool has a term."""
-        if term >= len(self.df):
-            return False
-        tools = self.lists.tool[self.lists.starts[term] : self.lists.starts[term + 1]]
-        at = int(np.searchsorted(tools, tool))
-        return at < len(tools) and int(tools[at]) == tool
+    def have(self, term: int, tools: Longs) -> Bools:
+        """[tools] Which of some tools have a term."""
+        if term >= len(self.df) or not self.df[term]:
+            return np.zeros(len(tools), np.bool_)
+        having = self.lists.tool[self.lists.starts[term] : self.lists.starts[term + 1]]
+        at = np.minimum(np.searchsorted(having, tools), len(having) - 1)
+        return having[at] == tools
 
 
 def build(batches: Sequence[Batch], words: int, averages: Doubles | None) -> Segment:
@@ -319,6 +338,7 @@ def _assembled(loose: _Loose, words: int, averages: Doubles | None) -> Segment:
     weighted = entry_count * norms[posting_of % max(count, 1), field_of]
     frequency = np.add.reduceat(weighted, first) if len(first) else np.zeros(0)
     pair, pair_starts, pair_tool = _pair_lists(loose.pair, loose.pair_tool)
+    rarest_starts, rarest_tool = _rarest_lists(loose.name_word, loose.name_length)
     return Segment(
         loose.ids,
         Lists(
@@ -336,6 +356,8 @@ def _assembled(loose: _Loose, words: int, averages: Doubles | None) -> Segment:
             pair_tool=pair_tool,
             name_starts=np.concatenate([[0], np.cumsum(loose.name_length)]),
             name_word=loose.name_word,
+            rarest_starts=rarest_starts,
+            rarest_tool=rarest_tool,
             name_norm=(1 / (1 + K1 * (1 - B + B * loose.name_length / averages[-1]))).astype(np.float32),
         ),
     )
@@ -350,3 +372,14 @@ def _pair_lists(pair: Longs, tool: Ints) -> tuple[Longs, Longs, Ints]:
         pair, tool = pair[once], tool[once]
     first = _changes(pair)
     return pair[first], np.append(first, len(pair)), tool
+
+
+def _rarest_lists(name_word: Ints, name_length: Longs) -> tuple[Longs, Ints]:
+    """The tools by the rarest word of their names: where those of each word begin, and the tools."""
+    if not len(name_length):
+        return np.zeros(1, np.int64), np.zeros(0, np.int32)
+    df = np.bincount(name_word)
+    by_rarity = df[name_word] << 32 | name_word
+    rarest = np.minimum.reduceat(by_rarity, np.cumsum(name_length) - name_length) & 0xFFFFFFFF
+    order = np.argsort(rarest, kind="stable")
+    return np.searchsorted(rarest[order], np.arange(len(df) + 1)).astype(np.int64), order.astype(np.int32)

@@ -6,12 +6,13 @@ and the server's name.
 """
 
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.base import Hit
-from toolcrib.search.index import K1, Doubles, Segment
+from toolcrib.search.index import K1, Doubles, Longs, Segment
 from toolcrib.search.view import Need, View
 
 PARTS: Mapping[str, float] = {
@@ -39,50 +40,91 @@ def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list
 
 
 def scores(segment: Segment, need: Need) -> dict[str, Doubles]:
-    """[n] For each part of the score, weighted, what each tool of a segment gets; parts without effect are left out."""
+    """[n] All parts of the score but `letters`, weighted; parts without effect are left out."""
     found: dict[str, Doubles] = {}
     ideal = max(need.ideal, 1e-9)
     if need.words:
-        found["words"] = segment.sum_words(need.words) * (PARTS["words"] / ideal)
+        found["words"] = segment.sum_words(need.words, PARTS["words"] / ideal)
     if need.pairs:
-        found["pairs"] = segment.sum_pairs(need.pairs) * (PARTS["pairs"] / ideal / (K1 + 1))
+        found["pairs"] = segment.sum_pairs(need.pairs, PARTS["pairs"] / ideal / (K1 + 1))
     if need.synonyms:
-        found["synonyms"] = segment.sum_words(need.synonyms) * (PARTS["synonyms"] / ideal)
-    if need.letters is not None:
-        found["letters"] = segment.sum_names(need.letters) * PARTS["letters"]
-    if need.said.any():
-        found["name"] = segment.sum_whole_names(need.said) * PARTS["name"]
+        found["synonyms"] = segment.sum_words(need.synonyms, PARTS["synonyms"] / ideal)
     if need.servers.any():
-        found["server"] = need.servers[segment.lists.server] * PARTS["server"]
+        found["server"] = (need.servers * PARTS["server"])[segment.lists.server]
+    tools, lengths = segment.whole_names(need.said)
+    if len(tools):
+        found["name"] = np.zeros(len(segment.ids))
+        found["name"][tools] = lengths * (PARTS["name"] / need.said_words)
     return found
 
 
+def letter_scores(segment: Segment, need: Need, tools: Longs) -> Doubles:
+    """[tools] The likeness of the names of some tools to the query, weighted."""
+    if need.letters is None:
+        return np.zeros(len(tools))
+    return segment.sum_names(tools, need.letters) * segment.lists.name_norm[tools] * PARTS["letters"]
+
+
 def _best(segment: Segment, need: Need, limit: int, visible: VisibleSet | None) -> list[Hit]:
-    parts = scores(segment, need)
-    if not parts:
-        return []
-    total = np.add.reduce(list(parts.values())) * segment.allowed(visible)
-    floor = 0.0
-    if limit < len(total):
-        floor = float(np.partition(total, len(total) - limit)[len(total) - limit])
-    noise = 10.0**-_DIGITS
-    chosen = np.flatnonzero(total >= max(floor - noise, noise)).tolist()
-    ranked = sorted((-round(float(total[at]), _DIGITS), segment.ids[at], at) for at in chosen)
-    return [_hit(segment, need, parts, at) for _, _, at in ranked[:limit]]
+    """The best tools of a segment; letters are looked at only where they can still make a difference."""
+    whole = scores(segment, need)
+    allowed = segment.allowed(visible)
+    total = np.zeros(len(segment.ids))
+    for values in whole.values():
+        total += values
+    total *= allowed
+    floor = _largest(total, limit) - PARTS["letters"]
+    tools = np.flatnonzero(total >= floor) if floor > 0 else np.flatnonzero(allowed)
+    parts = {name: values[tools] for name, values in whole.items()}
+    parts["letters"] = letter_scores(segment, need, tools)
+    total = total[tools] + parts["letters"]
+    # A score is the sum of its parts as they are shown, which may move it by a last digit or two.
+    slack = len(parts) * 10.0**-_DIGITS
+    chosen = np.flatnonzero(total >= max(_largest(total, limit) - slack, slack))
+    shown = {name: np.round(values[chosen], _DIGITS) for name, values in parts.items()}
+    total = np.zeros(len(chosen))
+    for values in shown.values():
+        total += values
+    return _hits(segment, need, tools[chosen], np.round(total, _DIGITS), shown, limit)
 
 
-def _hit(segment: Segment, need: Need, parts: Mapping[str, Doubles], at: int) -> Hit:
-    each = {name: round(float(values[at]), _DIGITS) for name, values in parts.items()}
-    why = {name: value for name, value in each.items() if value}
-    score = round(sum(why.values()), _DIGITS)
-    weak = score < _WEAK_SCORE and _coverage(segment, need, at) < _WEAK_COVERAGE
-    return Hit(segment.ids[at], score, why, weak)
+def _hits(
+    segment: Segment, need: Need, tools: Longs, total: Doubles, parts: Mapping[str, Doubles], limit: int
+) -> list[Hit]:
+    ids = [segment.ids[tool] for tool in cast("list[int]", tools.tolist())]
+    scores = cast("list[float]", total.tolist())
+    order = sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at]))[:limit]
+    weak = total < _WEAK_SCORE
+    weak[weak] = _coverage(segment, need, tools[weak]) < _WEAK_COVERAGE
+    columns = {name: cast("list[float]", values.tolist()) for name, values in parts.items()}
+    return [
+        Hit(
+            ids[at],
+            scores[at],
+            {name: column[at] for name, column in columns.items() if column[at]},
+            bool(weak[at]),
+        )
+        for at in order
+    ]
 
 
-def _coverage(segment: Segment, need: Need, at: int) -> float:
-    """The share of the query's words that a tool has, by their rarity."""
-    covered = sum(weight for term, weight in need.rarity.items() if segment.has(term, at))
-    return covered / need.total_rarity if covered else 0.0
+def _largest(values: Doubles, limit: int) -> float:
+    """The `limit`th largest value, or the smallest when there are fewer."""
+    if len(values) <= limit:
+        return float(values.min(initial=0.0))
+    # Most values are small: looking for it among the larger half of the range is much quicker.
+    large = values[values > values.max() / 2]
+    if len(large) < limit:
+        large = values
+    return float(np.partition(large, len(large) - limit)[len(large) - limit])
+
+
+def _coverage(segment: Segment, need: Need, tools: Longs) -> Doubles:
+    """[tools] The share of the query's words that each of some tools has, by their rarity."""
+    covered = np.zeros(len(tools))
+    for term, weight in need.rarity.items():
+        covered[segment.have(term, tools)] += weight
+    return covered / max(need.total_rarity, 1e-9)
 
 
 def _order(hit: Hit) -> tuple[float, str]:

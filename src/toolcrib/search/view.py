@@ -1,7 +1,7 @@
 """An index at one moment, and a query as that index sees it."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log1p, sqrt
@@ -10,7 +10,7 @@ import numpy as np
 
 from toolcrib.search.documents import Letters, Vocabulary, grams
 from toolcrib.search.fuzzy import Spelling
-from toolcrib.search.index import Doubles, Ints, Longs, Segment
+from toolcrib.search.index import Bools, Doubles, Ints, Longs, Segment
 from toolcrib.search.synonyms import synonyms_of
 from toolcrib.search.terms import surfaces, terms
 
@@ -29,7 +29,8 @@ class Need:
         synonyms: The same of the terms that mean much the same.
         pairs: Rarity of each known pair of adjacent terms.
         letters: [words of names] Weight of the letters shared with each; None when none is shared.
-        said: [words of names] Which are in the query, each for its share of all words there.
+        said: [words of names] Which are in the query.
+        said_words: How many distinct words the query has.
         servers: [servers] Bonus for each server's name.
         ideal: The score of a tool that has every word, endlessly often.
         rarity: Of each known term, without its count.
@@ -40,7 +41,8 @@ class Need:
     synonyms: Weights
     pairs: dict[int, float]
     letters: Doubles | None
-    said: Doubles
+    said: Bools
+    said_words: int
     servers: Doubles
     ideal: float
     rarity: Weights
@@ -72,7 +74,7 @@ class View:
 
     def need(self, query: str) -> Need:
         """A query's terms, looked up and weighted."""
-        text, said = terms(query), surfaces(query)
+        text, said = terms(query), Counter(surfaces(query))
         sequence = text.sequence[:_MOST_TERMS]
         counts = Counter(sequence)
         counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
@@ -98,7 +100,8 @@ class View:
             synonyms={n: float(self._rarity[n]) for n in likes},
             pairs=self._pairs(sequence),
             letters=self._grams.weights(said),
-            said=self._grams.shares(said),
+            said=self._grams.said(said),
+            said_words=len(said),
             servers=self._names.bonus(rarity, total),
             ideal=ideal,
             rarity=rarity,
@@ -159,22 +162,23 @@ class _Grams:
         self._word = word[order]
         self._starts = np.searchsorted(gram_of[order], np.arange(len(letters.grams) + 1))
 
-    def shares(self, words: Iterable[str]) -> Doubles:
-        """[words of names] One part for each of the given words, 1 in all."""
-        distinct = set(words)
-        shares = np.zeros(self._words)
-        for word in distinct:
-            number = self._word_numbers.get(word, self._words)
-            if number < self._words:
-                shares[number] = 1 / len(distinct)
-        return shares
+    def said(self, words: Iterable[str]) -> Bools:
+        """[words of names] Which of them are given."""
+        found = np.zeros(self._words, np.bool_)
+        numbers = (self._word_numbers.get(word, self._words) for word in words)
+        found[[number for number in numbers if number < self._words]] = True
+        return found
 
-    def weights(self, words: Iterable[str]) -> Doubles | None:
-        """[words of names] How much of the letters of the given words each has, of 1 for all of them."""
+    def weights(self, words: Mapping[str, int]) -> Doubles | None:
+        """[words of names] How much of the letters of the given words, with counts, each has; 1 is all."""
         ideal = 0.0
         found: list[Ints] = []
         shares: list[float] = []
-        for gram, times in Counter(gram for word in words for gram in grams(word)).items():
+        counts: Counter[str] = Counter()
+        for word, times in words.items():
+            for gram in grams(word):
+                counts[gram] += times
+        for gram, times in counts.items():
             number = self._numbers.get(gram, len(self._rarity))
             if number >= len(self._rarity):
                 ideal += sqrt(times) * self._unknown
