@@ -1,7 +1,6 @@
 """A client that shares no code with Toolcrib, and what is left of the servers when a gateway has ended."""
 
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -60,7 +59,7 @@ def test_a_foreign_client_lists_searches_and_calls(foreign):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks for processes in /proc")
 async def test_no_server_outlives_a_gateway_over_stdio(workplace):
-    before = carrying_a_marker()
+    before = servers_of(workplace)
     command, *args = workplace.serve
     target = StdioServerParameters(command=command, args=args, env=workplace.env)
     async with Client(target) as client:
@@ -71,20 +70,21 @@ async def test_no_server_outlives_a_gateway_over_stdio(workplace):
         ):
             result = await client.call_tool("call_tool", {"name": tool, "arguments": arguments})
             assert not result.is_error, result
-        assert len(carrying_a_marker() - before) >= 3
-    assert carrying_a_marker() - before == set()
+        assert len(servers_of(workplace) - before) >= 3
+    assert servers_of(workplace) - before == set()
 
 
-def carrying_a_marker():
-    """The processes that have Toolcrib's marker in their environment."""
+def servers_of(workplace):
+    """The processes of this session that have Toolcrib's marker in their environment."""
     found = set()
     for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal() and int(folder.name) != os.getpid():
+        if folder.name.isdecimal():
             try:
-                environment = (folder / "environ").read_bytes()
+                environment = (folder / "environ").read_bytes().split(b"\0")
                 dead = (folder / "stat").read_text().rpartition(")")[2].split()[0] == "Z"
             except OSError:
                 continue
-            if b"TOOLCRIB_INSTANCE=" in environment and not dead:
+            marked = any(variable.startswith(b"TOOLCRIB_INSTANCE=") for variable in environment)
+            if marked and not dead and f"HOME={workplace.folder}".encode() in environment:
                 found.add(int(folder.name))
     return found
