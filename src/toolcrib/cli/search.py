@@ -104,7 +104,7 @@ def _print(answer: "SearchAnswer", detail: Detail, *, why: bool) -> None:
             if why:
                 print_styled((_why(each), "dim"), indent=2)
     if (left := answer.total - answer.offset - len(answer.found)) > 0:
-        tell(f"{left} more; --limit shows them.")
+        tell(f"{'at least ' if answer.at_least else ''}{left} more; --limit shows them.")
 
 
 def _print_hit(found: "FoundTool", detail: Detail) -> None:
@@ -135,6 +135,7 @@ def _as_json(answer: "SearchAnswer", detail: Detail, query: str, left_out: "Iter
         "query": query,
         "found": [_hit_json(each, detail) for each in answer.found],
         "total": answer.total,
+        "at_least": answer.at_least,
         "nothing_fits": answer.nothing_fits,
         "unknown": list(answer.unknown),
         "not_searched": {each.id: each.reason for each in left_out},

@@ -26,6 +26,9 @@ from toolcrib.servers import McpServer
 _MOST_HITS = 200
 """Hits ranked for one query; paging ends there."""
 
+_PAGES_RANKED = 3
+"""Pages ranked to show one and tell that more follow: ranking all that could be shown costs twice the time."""
+
 _MOST_SETS = 256
 """Visible sets of one server each that are kept."""
 
@@ -55,6 +58,7 @@ class SearchAnswer:
         query: The query, understood.
         found: The hits of this page, best first.
         total: How many were found in all.
+        at_least: There may be more than `total`: they were not looked for.
         offset: How many came before this page.
         nothing_fits: Probably none of them does what was asked for.
         unknown: Ids of a `select:` that do not exist.
@@ -65,6 +69,7 @@ class SearchAnswer:
     query: Query
     found: Sequence[FoundTool] = ()
     total: int = 0
+    at_least: bool = False
     offset: int = 0
     nothing_fits: bool = False
     unknown: Sequence[str] = ()
@@ -115,15 +120,17 @@ class Finder:
         if isinstance(query, Select):
             return self._select(query, caller, missing)
         visible = self._visible(caller, server)
+        most = min(_MOST_HITS, offset + _PAGES_RANKED * limit)
         if isinstance(query, Browse):
             hits = [Hit(tool_id, 0.0) for tool_id in self._registry.keys(server or "") if tool_id in visible]
         else:
-            hits = await self._hits(query, visible)
+            hits = await self._hits(query, visible, most)
         page = hits[offset : offset + limit]
         return SearchAnswer(
             query,
             found=[FoundTool(self._registry.tool(hit.tool_id), hit) for hit in page],
             total=len(hits),
+            at_least=len(hits) == most < _MOST_HITS and not isinstance(query, Browse),
             offset=offset,
             nothing_fits=nothing_fits(hits),
             missing=missing,
@@ -143,14 +150,14 @@ class Finder:
                 rows.append(SourceSummary(source.id, source.description, count))
         return rows
 
-    async def _hits(self, query: Needs | Pattern, visible: VisibleSet) -> list[Hit]:
+    async def _hits(self, query: Needs | Pattern, visible: VisibleSet, most: int) -> list[Hit]:
         if isinstance(query, Pattern):
             if self._patterns is None:
                 self._patterns = Index(RegexSearcher(), self._registry, self._sources)
-            return await (await self._patterns.current()).search(query.pattern, _MOST_HITS, visible)
+            return await (await self._patterns.current()).search(query.pattern, most, visible)
         searcher = await self._index.current()
-        lists = [await searcher.search(need, _MOST_HITS, visible) for need in query.needs]
-        return lists[0] if len(lists) == 1 else merge_needs(lists, _MOST_HITS)
+        lists = [await searcher.search(need, most, visible) for need in query.needs]
+        return lists[0] if len(lists) == 1 else merge_needs(lists, most)
 
     def _select(self, query: Select, caller: Caller, missing: Sequence[str]) -> SearchAnswer:
         found: list[FoundTool] = []

@@ -39,7 +39,7 @@ def search_text(answer: SearchAnswer, detail: str, cursor: str | None) -> str:
         lines += [_hit_text(tool, detail) for tool in group]
     if cursor is not None:
         left = answer.total - answer.offset - len(answer.found)
-        lines.append(f'{left} more with cursor "{cursor}".')
+        lines.append(f'{"At least " if answer.at_least else ""}{left} more with cursor "{cursor}".')
     if answer.missing:
         lines.append(f"Not searched yet, still starting: {', '.join(answer.missing)}.")
     return "\n".join(lines)

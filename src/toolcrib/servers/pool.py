@@ -84,4 +84,5 @@ class ServerPool:
         """Stop all servers at once and wait until their processes are gone."""
         async with anyio.create_task_group() as stops:
             for server in self:
-                stops.start_soon(server.stop)
+                if server.running:
+                    stops.start_soon(server.stop)

@@ -152,6 +152,11 @@ class McpServer:
         return not self.config.disabled and self.config.error is None
 
     @property
+    def running(self) -> bool:
+        """Whether a connection is being opened, used or closed."""
+        return not self._gone.is_set()
+
+    @property
     def status(self) -> ServerStatus:
         """What is known of it now."""
         snapshot = self.snapshot
@@ -383,7 +388,8 @@ class McpServer:
 
     def _fail(self, start: _Start, error: ServerError, output: Output) -> None:
         self._failure_output = self._shown(output)
-        error = _copy(error, self._around.secrets.text(error.message))
+        if not isinstance(error.__cause__, ConfigError):  # its messages name variables, and never hold a value
+            error = _copy(error, self._around.secrets.text(error.message))
         if start.connection is None:
             start.error = error
             if self._failure_output:
