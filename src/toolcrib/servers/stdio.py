@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import anyio
+import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
@@ -78,7 +79,7 @@ async def stdio_transport(
     Raises:
         ServerStartError: The process can't be started.
     """
-    process = await _spawn(server, start, tail)
+    process, reading = await _spawn(server, start, tail)
     to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     written = anyio.Event()
@@ -94,12 +95,15 @@ async def stdio_transport(
                 with anyio.move_on_after(_FLUSH_GRACE):
                     await written.wait()
                 await _end(process)
+                # What it said last tells why it ended, and may still be on its way through the pipe.
+                await anyio.to_thread.run_sync(reading.join, _FLUSH_GRACE)
                 for stream in (to_session, from_session):
                     stream.close()
             tasks.cancel_scope.cancel()
 
 
-async def _spawn(server: str, start: StdioCommand, tail: StderrTail) -> "Process":
+async def _spawn(server: str, start: StdioCommand, tail: StderrTail) -> "tuple[Process, threading.Thread]":
+    """The process, and the thread that reads its standard error."""
     env = {**get_default_environment(), **start.env, MARKER_VARIABLE: start.marker}
     if start.cwd is not None and not await anyio.Path(start.cwd).is_dir():
         raise ServerStartError(
@@ -109,9 +113,9 @@ async def _spawn(server: str, start: StdioCommand, tail: StderrTail) -> "Process
         )
     read_end, write_end = os.pipe()
     errors = os.fdopen(write_end, "w", encoding="utf-8", errors="replace")
-    _drain_in_thread(read_end, tail)
+    reading = _drain_in_thread(read_end, tail)
     try:
-        return await _open_process(start, env, errors)
+        return await _open_process(start, env, errors), reading
     except FileNotFoundError as error:
         raise ServerStartError(
             server,
@@ -146,7 +150,7 @@ async def _open_process(start: StdioCommand, env: dict[str, str], errors: TextIO
     )
 
 
-def _drain_in_thread(descriptor: int, tail: StderrTail) -> None:
+def _drain_in_thread(descriptor: int, tail: StderrTail) -> threading.Thread:
     """Collect standard error to its end in a thread: it works alike on every system and never blocks the loop.
 
     A descendant that keeps the pipe open keeps the thread; it is a daemon and ends with the process.
@@ -157,7 +161,9 @@ def _drain_in_thread(descriptor: int, tail: StderrTail) -> None:
             for line in stream:
                 tail.add(line)
 
-    threading.Thread(target=drain, name="toolcrib-stderr", daemon=True).start()
+    thread = threading.Thread(target=drain, name="toolcrib-stderr", daemon=True)
+    thread.start()
+    return thread
 
 
 async def _read_lines(
