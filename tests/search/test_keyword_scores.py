@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from toolcrib.catalog.tool import Tool
 from toolcrib.search import KeywordSearcher, ServerDocs
-from toolcrib.search.index import grown
+from toolcrib.search.documents import Vocabulary, number, read
+from toolcrib.search.index import Segment, grown
 
 pytestmark = pytest.mark.anyio
 
@@ -156,16 +157,14 @@ async def test_a_few_new_tools_beside_many_are_ranked_as_if_they_had_always_been
         assert [hit.score for hit in one] == pytest.approx([hit.score for hit in other], rel=0.02)
 
 
-async def test_new_tools_stay_apart_until_they_are_an_eighth(large: list[Tool]) -> None:
-    searcher = KeywordSearcher()
-    searcher.add(ServerDocs("large"), large)
+def test_new_tools_stay_apart_until_they_are_an_eighth(large: list[Tool]) -> None:
+    vocabulary, segments = Vocabulary(), list[Segment]()
     sizes: list[list[int]] = []
-    for n, count in enumerate((50, 50, 100)):
-        await searcher.search("red", 3)
-        searcher.add(ServerDocs(f"more{n}"), catalog(n, f"more{n}", count))
-        await searcher.search("red", 3)
-        sizes.append([segment.living for segment in searcher._segments])
-    assert sizes == [[1500, 50], [1500, 100], [1700]]
+    for server, tools in {"large": large, **{f"s{n}": catalog(n, f"s{n}", n) for n in (50, 51, 99)}}.items():
+        batch = number(read(ServerDocs(server), tools), server, vocabulary)
+        segments = grown(segments, [batch], len(vocabulary.words))
+        sizes.append([segment.living for segment in segments])
+    assert sizes == [[1500], [1500, 50], [1500, 101], [1700]]
 
 
 async def test_a_large_index_of_which_half_is_gone_closes_its_gaps(large: list[Tool]) -> None:

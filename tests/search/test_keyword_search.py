@@ -92,6 +92,18 @@ async def test_naming_the_server_prefers_its_tools(tool: MakeTool) -> None:
     assert "server" not in hits[1].why
 
 
+@pytest.mark.parametrize("query", ["get_voice", "getVoice", "speech.get_voice", "speech get_voice", "get a voice"])
+async def test_a_name_that_is_spelled_out_comes_first(tool: MakeTool, query: str) -> None:
+    searcher = KeywordSearcher()
+    listed = [
+        tool("speech", "create_voice", "Create a voice: a voice is made from a sample of a voice."),
+        tool("speech", "voice_to_voice", "Turn one voice into another voice."),
+        tool("speech", "get_voice", "Everything about one of them, in a text that is longer than its neighbours'."),
+    ]
+    searcher.add(ServerDocs("speech"), listed)
+    assert await first(searcher, query) == "speech.get_voice"
+
+
 @pytest.mark.parametrize("query", ["calender", "calandar", "callendar", "calndar"])
 async def test_a_misspelt_word_finds_what_was_meant(tool: MakeTool, query: str) -> None:
     searcher = KeywordSearcher()
