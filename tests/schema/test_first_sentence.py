@@ -36,7 +36,11 @@ from toolcrib.schema import first_sentence
         ("🚨 REQUIRED: Use this tool. Always.", "🚨 REQUIRED: Use this tool."),
         ("Sets snake_case_name and __dunder__ names. More.", "Sets snake_case_name and dunder names."),
         ("# Only a heading", "Only a heading"),
-        ("Usage:", "Usage"),
+        ("Usage:", ""),
+        ("[IMPORTANT] Use it. More.", "Use it."),
+        ("(Alpha.)", "(Alpha.)"),
+        ("Example cURL request:\n\n```console\ncurl\n```", ""),  # replicate
+        ("(Alpha, limited. Asks an AI.) It helps. More.", "It helps."),
         ("```\ncode\n```", ""),
         ("", ""),
         (" \n\t", ""),

@@ -142,10 +142,13 @@ def test_a_misspelled_parameter_is_met_with_the_right_name(
 
 
 def test_every_description_has_a_first_sentence_within_its_bound(catalogs: Catalogs) -> None:
+    without: list[str] = []
     for server, tool in tools(catalogs):
         text = first_sentence(tool.get("description") or "")
         assert len(text) <= 120
-        assert bool(text) is bool((tool.get("description") or "").strip()), (server, tool["name"])
+        if not text:
+            without.append(f"{server}/{tool['name']}")
+    assert without == ["ida/patch_address_assembles"]  # has no description
 
 
 def test_validation_and_repair_of_a_valid_call_take_microseconds(

@@ -119,6 +119,7 @@ def test_repair_changes_a_copy_and_repeated_changes_nothing_more(schema: Any, va
     assert same(twice.value, once.value)
 
 
+@settings(max_examples=50)
 @given(object_schemas())
 def test_an_example_call_is_valid_where_no_arguments_at_all_are(schema: Any) -> None:
     example = example_call(schema)
@@ -126,6 +127,7 @@ def test_an_example_call_is_valid_where_no_arguments_at_all_are(schema: Any) -> 
     assert is_valid(schema, example) or not is_valid(schema, {})
 
 
+@settings(max_examples=50)
 @given(schemas(), schemas(), st.integers(60, 400))
 def test_a_signature_keeps_its_bound_on_one_line(schema: Any, result: Any, limit: int) -> None:
     text = signature("server.tool", schema, result, limit=limit)

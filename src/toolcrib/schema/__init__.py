@@ -5,7 +5,9 @@ from toolcrib.schema.coercion import Coerced, coerce
 from toolcrib.schema.compiling import UnusableSchemaError
 from toolcrib.schema.examples import example_call
 from toolcrib.schema.ids import parameter_identifiers, server_ids, tool_ids
-from toolcrib.schema.problems import Problem
+from toolcrib.schema.jsonvalues import is_object
+from toolcrib.schema.problems import Problem, nearest
+from toolcrib.schema.refs import declared
 from toolcrib.schema.signatures import signature, type_name
 from toolcrib.schema.text import first_sentence
 from toolcrib.schema.validation import ValidationResult, Validator, ValidatorCache, compile_validator
@@ -22,8 +24,11 @@ __all__ = [
     "WireNames",
     "coerce",
     "compile_validator",
+    "declared",
     "example_call",
     "first_sentence",
+    "is_object",
+    "nearest",
     "parameter_identifiers",
     "server_ids",
     "signature",

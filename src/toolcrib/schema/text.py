@@ -15,10 +15,12 @@ _LIST = re.compile(r"^(?:[-*+•>|]\s+|\d+[.)]\s+|#+\s+)+")
 _HEADING = re.compile(r"^#{1,6}\s")
 _RULE = re.compile(r"^[-=*_#~\s|:+]+$")
 _LABEL = re.compile(
-    r"(?:[\w/-]+ ){0,2}(?:about|arg(?:ument)?s|description|examples?|important|inputs?|introduction|notes?|outputs?"
-    r"|overview|param(?:eter)?s|prerequisites|purpose|requirements?|responses?|returns?|summary|tool|usage|warning):",
+    r"example \w+ requests?:|(?:[\w/-]+ ){0,2}"
+    r"(?:about|arg(?:ument)?s|description|examples?|important|inputs?|introduction|notes?|outputs?|overview"
+    r"|param(?:eter)?s|prerequisites|purpose|requirements?|responses?|returns?|summary|tool|usage|warning):",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(r"^(?:\([^()]{0,400}\)|\[[^\[\]]{0,60}\])\s+(?=\S)")
 _END = re.compile(r"[.!?]+[\"')\]]*(?=\s)|[。！？]+[」』）]*")
 _ABBREVIATION = re.compile(
     r"(?:e\.?g|i\.?e|etc|vs|cf|ca|approx|incl|excl|max|min|no|nr|resp|st|dr|mr|mrs|ms|prof|inc|ltd|co|corp|jr|sr"
@@ -30,8 +32,8 @@ _ABBREVIATION = re.compile(
 def first_sentence(text: str, limit: int = SENTENCE_LENGTH) -> str:
     """The first sentence of a description, without markup, on one line.
 
-    Headings, fenced code, rules, tags and mere labels (`Description:`) before it are skipped, unless
-    there is nothing else. A sentence that is too long is cut at a word and ends in `…`.
+    Headings, fenced code, rules, tags, mere labels (`Description:`) and notes in brackets before it are
+    skipped; a heading stands in where there is no sentence. A sentence that is too long is cut at a word and ends in `…`.
 
     Args:
         text: The description; may be long, indented, or markdown.
@@ -42,16 +44,22 @@ def first_sentence(text: str, limit: int = SENTENCE_LENGTH) -> str:
     fallback = ""
     for line in lines:
         bare = _bare(line)
-        is_aside = bool(_HEADING.match(line.strip()) or _LABEL.fullmatch(bare))
+        is_heading = bool(_HEADING.match(line.strip()))
+        is_aside = is_heading or bool(_LABEL.fullmatch(bare))
         if bare and is_aside and not paragraph:
-            fallback = fallback or bare.rstrip(":")
+            fallback = fallback or (bare if is_heading else "")
         elif bare and not (paragraph and (is_aside or _LIST.match(line.strip()))):
             paragraph.append(bare)
-            if _sentence_end(" ".join(paragraph)):
+            if _sentence_end(_joined(paragraph)):
                 break
         elif paragraph:
             break
-    return _cut(_sentence(" ".join(paragraph) or fallback), limit)
+    return _cut(_sentence(_joined(paragraph) or fallback), limit)
+
+
+def _joined(lines: list[str]) -> str:
+    """Lines as one, without a note in brackets before the text."""
+    return _ASIDE.sub("", " ".join(lines))
 
 
 def _bare(line: str) -> str:
@@ -71,8 +79,11 @@ def _sentence(text: str) -> str:
 def _sentence_end(text: str) -> int:
     """Where the first sentence ends; 0 if it doesn't."""
     for match in _END.finditer(f"{text} "):
+        head = text[: match.end()]
+        if head.count("(") > head.count(")"):
+            continue
         if match[0].startswith("."):
-            word = text[: match.end()].rpartition(" ")[2].lstrip("(\"'[")
+            word = head.rpartition(" ")[2].lstrip("(\"'[")
             after = text[match.end() :].lstrip()[:1]
             # an abbreviation or initial, or a sentence that goes on in lower case
             if _ABBREVIATION.fullmatch(word) or after.islower():
