@@ -33,7 +33,8 @@ def first_sentence(text: str, limit: int = SENTENCE_LENGTH) -> str:
     """The first sentence of a description, without markup, on one line.
 
     Headings, fenced code, rules, tags, mere labels (`Description:`) and notes in brackets before it are
-    skipped; a heading stands in where there is no sentence. A sentence that is too long is cut at a word and ends in `…`.
+    skipped; a heading stands in where there is no sentence. A sentence that is too long is cut at a word
+    and ends in `…`.
 
     Args:
         text: The description; may be long, indented, or markdown.
