@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from toolcrib.errors import ToolcribError
     from toolcrib.metatools import MetaTools
     from toolcrib.schema import ValidationResult
-    from toolcrib.servers import follow_tools, list_tools_metadata
+    from toolcrib.servers.clients import follow_tools, list_tools_metadata
 
 _HOMES = {
     "Caller": "toolcrib.broker",
@@ -27,8 +27,8 @@ _HOMES = {
     "ToolRegistry": "toolcrib.catalog",
     "ToolcribError": "toolcrib.errors",
     "ValidationResult": "toolcrib.schema",
-    "follow_tools": "toolcrib.servers",
-    "list_tools_metadata": "toolcrib.servers",
+    "follow_tools": "toolcrib.servers.clients",
+    "list_tools_metadata": "toolcrib.servers.clients",
     "text_of": "toolcrib.broker",
     "value_of": "toolcrib.broker",
 }

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 from toolcrib.catalog import RequestContext, ToolMetadata, ToolRegistry
 from toolcrib.errors import ProtocolError, ServerClosedError, ServerError
-from toolcrib.servers import ConnectedClient, follow_tools, list_tools_metadata
+from toolcrib.servers.clients import ConnectedClient, follow_tools, list_tools_metadata
 
 pytestmark = pytest.mark.anyio
 

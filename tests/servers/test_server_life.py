@@ -61,7 +61,7 @@ async def test_calls_that_come_while_an_idle_server_stops_are_answered_by_a_new_
     server = stub("SlowToExit", idle_stop=0.05)  # a moment passes between the stop and the end
     async with open_pool(one=server) as opened:
         await call(opened["one"], "echo")
-        await opened.until(lambda: server.records[-1]["event"] == "end of input" or opened["one"]._gone.is_set())
+        await opened.until(lambda: server.records[-1]["event"] == "end of input" or not opened["one"].running)
         assert (await call(opened["one"], "echo"))["isError"] is False
     assert server.starts == 2
 

@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -26,7 +27,6 @@ from toolcrib.catalog import (
     JsonObject,
     OnProgress,
     RequestMethod,
-    Snapshot,
     SnapshotStore,
     Source,
     Tool,
@@ -34,19 +34,22 @@ from toolcrib.catalog import (
 )
 from toolcrib.config import Config, Variables, config_from_mapping, load_config, user_state_dir
 from toolcrib.crib.finder import Finder, SearchAnswer, SourceSummary
+from toolcrib.crib.listings import Listings
 from toolcrib.crib.presence import record_presence, states_elsewhere
 from toolcrib.crib.sources import SourceTable
 from toolcrib.errors import ServerError, UnknownToolError, UsageError
-from toolcrib.events import CatalogChanged, EventBus, ServerStateChanged
+from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.functions import LocalFunctions
 from toolcrib.schema import server_ids
 from toolcrib.search import Searcher, make_searcher
-from toolcrib.servers import ConnectedClient, McpServer, ServerPool, ServerStatus, follow_tools
+from toolcrib.servers import McpServer, ServerPool, ServerStatus
 from toolcrib.store import ServerState
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientSession
+
+    from toolcrib.servers.clients import ConnectedClient
 
 DEFAULT_LIMIT = 8
 """Hits in one page of a search."""
@@ -95,14 +98,16 @@ class Crib:
             lambda: list(self._sources),
             self._index_file(),
         )
-        for name, client in (clients or {}).items():
-            self._sources.put(ConnectedClient(name, client))
+        self._clients = _connected_clients(clients or {})
+        for client in self._clients:
+            self._sources.put(client)
         self._pool: ServerPool | None = None
         self._owner: asyncio.Task[None] | None = None
         self._opened = asyncio.Event()
         self._closing = asyncio.Event()
-        self._listings: dict[str, anyio.Event] = {}
-        self._digests: dict[str, str] = {}
+        self._listings = Listings(
+            self.registry, self.events, lambda: self._sources.servers, config.settings.first_listing_wait
+        )
         self._tasks: TaskGroup | None = None
 
     @classmethod
@@ -263,7 +268,9 @@ class Crib:
         """
         if server is not None:
             server = self._source_id(server)
-        missing = await self._first_listings(server)
+        if self._tasks is None:
+            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
+        missing = await self._listings.wait_for_first(self._tasks, server)
         return await self._finder.search(
             query, caller=caller, limit=limit, offset=offset, server=server, missing=missing
         )
@@ -360,16 +367,14 @@ class Crib:
                 variables=self._variables,
                 snapshots=SnapshotStore(self._state_dir / "snapshots"),
                 marker=self._instance,
-                on_listed=self._on_listed,
+                on_listed=self._listings.take,
                 on_state=self._on_state,
             )
             for server in self._pool:
                 self._sources.put(server)
-                if server.snapshot is not None and server.usable:
-                    self.registry.put(server.snapshot.definitions, server=server.id, ids=server.snapshot.ids)
-                    self._digests[server.id] = server.snapshot.digest
+                self._listings.take_stored(server)
                 if server.usable and server.config.options.start == "always":
-                    tasks.start_soon(self._list_quietly, server)
+                    tasks.start_soon(self._listings.list_quietly, server)
             if self.config.servers:
                 tasks.start_soon(record_presence, self._state_dir, self._instance, self.events, lambda: self.servers)
             await self._list_clients(tasks)
@@ -379,69 +384,23 @@ class Crib:
             tasks.cancel_scope.cancel()
 
     async def _list_clients(self, tasks: TaskGroup) -> None:
-        async def one(client: ConnectedClient) -> None:
-            try:
+        """List what the given clients offer, and keep it fresh; one that can't list costs only its own tools."""
+        if not self._clients:
+            return
+        from toolcrib.servers.clients import follow_tools
+
+        async def one(client: "ConnectedClient") -> None:
+            with suppress(ServerError):
                 await self._sources.list_tools(client)
-            except ServerError:
-                return  # a client that can't list costs only its own tools
+
+        async def follow(client: "ConnectedClient") -> None:
+            async with follow_tools(client.connection.session, self.registry, client.id):
+                await self._closing.wait()
 
         async with anyio.create_task_group() as listings:
-            for source in list(self._sources):
-                if isinstance(source, ConnectedClient):
-                    listings.start_soon(one, source)
-                    tasks.start_soon(self._follow, source)
-
-    async def _follow(self, client: ConnectedClient) -> None:
-        async with follow_tools(client.connection.session, self.registry, client.id):
-            await self._closing.wait()
-
-    async def _first_listings(self, server: str | None) -> list[str]:
-        """List servers that never were, wait a little, and name those that are still to come."""
-        wanted = [
-            each
-            for each in self._sources.servers
-            if each.usable
-            and each.snapshot is None
-            and each.config.options.start != "on_request"
-            and (server is None or each.id == server)
-        ]
-        if self._tasks is None:
-            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
-        for each in wanted:
-            if each.id not in self._listings:
-                self._listings[each.id] = anyio.Event()
-                self._tasks.start_soon(self._list_quietly, each)
-        with anyio.move_on_after(self.config.settings.first_listing_wait):
-            for each in wanted:
-                await self._listings[each.id].wait()
-        return [each.id for each in wanted if not self._listings[each.id].is_set()]
-
-    async def _list_quietly(self, server: McpServer) -> None:
-        """Connect a server so that it is listed; a failure is its own state."""
-        listed = self._listings.setdefault(server.id, anyio.Event())
-        try:
-            await server.ensure()
-        except ServerError:
-            return
-        finally:
-            listed.set()
-
-    def _on_listed(self, snapshot: Snapshot) -> None:
-        server = self._server(snapshot.server)
-        if self._digests.get(server.id) == snapshot.digest:
-            return
-        self._digests[server.id] = snapshot.digest
-        before = {tool.id: tool.definition for tool in self.registry.tools(server.id)}
-        self.registry.put(snapshot.definitions, server=server.id, ids=snapshot.ids)
-        after = {tool.id: tool.definition for tool in self.registry.tools(server.id)}
-        change = CatalogChanged(
-            server.id,
-            added=tuple(each for each in after if each not in before),
-            removed=tuple(each for each in before if each not in after),
-            changed=tuple(each for each in after if each in before and after[each] != before[each]),
-        )
-        if change.added or change.removed or change.changed:
-            self.events.publish(change)
+            for client in self._clients:
+                listings.start_soon(one, client)
+                tasks.start_soon(follow, client)
 
     def _on_state(self, status: ServerStatus) -> None:
         self.events.publish(ServerStateChanged(status.id, status.state, status.reason))
@@ -475,3 +434,12 @@ def _lists_of(config: Config) -> ServerLists:
         allow={ids[key]: entry.options.allow for key, entry in entries if entry.options.allow != ("*",)},
         deny={ids[key]: entry.options.deny for key, entry in entries},
     )
+
+
+def _connected_clients(clients: "Mapping[str, Client | ClientSession]") -> "list[ConnectedClient]":
+    if not clients:
+        return []
+    # The SDK takes most of a second to load; whoever has no clients of it may not need it at all.
+    from toolcrib.servers.clients import ConnectedClient
+
+    return [ConnectedClient(name, client) for name, client in clients.items()]

@@ -8,7 +8,7 @@ from toolcrib.catalog import Source, ToolRegistry
 from toolcrib.errors import ServerError
 from toolcrib.functions import LocalFunctions
 from toolcrib.schema import server_ids
-from toolcrib.servers import ConnectedClient, McpServer
+from toolcrib.servers import McpServer
 
 
 class SourceTable:
@@ -75,7 +75,7 @@ class SourceTable:
             ServerError: The source can't be reached.
         """
         await source.ensure()
-        if isinstance(source, ConnectedClient):
+        if not isinstance(source, McpServer):
             self._registry.cache_from_maps(await source.list("tools/list"), server=source.id)
-        if isinstance(source, McpServer) and source.id not in self._registry.servers:
+        elif source.id not in self._registry.servers:
             raise ServerError(source.id, f"{source.id} lists no tools.")

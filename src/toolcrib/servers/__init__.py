@@ -1,16 +1,11 @@
-"""MCP servers as sources: one supervised connection a server, all configured ones in a pool."""
+"""MCP servers as sources: one supervised connection a server, all configured ones in a pool.
 
-from toolcrib.servers.clients import ConnectedClient, follow_tools, list_tools_metadata
+Clients that somebody else connected are in `toolcrib.servers.clients`, apart because that module loads the SDK,
+which what is here does only when it connects.
+"""
+
 from toolcrib.servers.pool import ServerPool
 from toolcrib.servers.server import McpServer
 from toolcrib.servers.status import ServerStatus, State
 
-__all__ = [
-    "ConnectedClient",
-    "McpServer",
-    "ServerPool",
-    "ServerStatus",
-    "State",
-    "follow_tools",
-    "list_tools_metadata",
-]
+__all__ = ["McpServer", "ServerPool", "ServerStatus", "State"]

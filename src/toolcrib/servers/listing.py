@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import anyio
-from mcp.client.subscriptions import SubscriptionLost, listen
-from mcp.shared.exceptions import MCPError
+import anyio.to_thread
 
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.errors import ProtocolError, ServerError, ServerStartError, StoreError
-from toolcrib.servers.connection import Connection
-from toolcrib.servers.wire import accepted_tools
+
+if TYPE_CHECKING:
+    from toolcrib.servers.connection import Connection
 
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
@@ -41,7 +41,7 @@ class ToolListing:
         self._outdated = anyio.Event()
         self.snapshot = snapshots.load(server, config_hash)
 
-    async def fetch(self, connection: Connection, timeout: float) -> None:
+    async def fetch(self, connection: "Connection", timeout: float) -> None:
         """List the tools and store them; a server that can't list keeps what it listed before.
 
         Args:
@@ -52,6 +52,8 @@ class ToolListing:
             ServerStartError: The server refuses, and never listed before.
             ServerError: The connection broke or did not answer.
         """
+        from toolcrib.servers.wire import accepted_tools
+
         self._outdated = anyio.Event()  # a change that is reported from here on is one that the answer may lack
         entries: list[Any] = []
         if connection.offers("tools"):
@@ -78,7 +80,7 @@ class ToolListing:
         """Take a `list_changed` notification."""
         self._outdated.set()
 
-    async def follow(self, connection: Connection, timeout: float) -> None:
+    async def follow(self, connection: "Connection", timeout: float) -> None:
         """List again after each change, until cancelled; many changes in a row cause at most two listings."""
         async with anyio.create_task_group() as tasks:
             if connection.negotiated.modern and connection.tells_of_changes("tools"):
@@ -88,12 +90,15 @@ class ToolListing:
                 with suppress(ServerError):  # the end of the connection is its owner's matter; the old listing stays
                     await self.fetch(connection, timeout)
 
-    async def _subscribe(self, connection: Connection) -> None:
+    async def _subscribe(self, connection: "Connection") -> None:
         """Hear of changes from 2026-07-28 on, where they are sent to subscribers alone.
 
         Nothing is replayed to a subscription that was lost, so each new one begins with a listing
         (specification, basic/patterns/subscriptions).
         """
+        from mcp.client.subscriptions import SubscriptionLost, listen
+        from mcp.shared.exceptions import MCPError
+
         pause = _FIRST_PAUSE
         while True:
             try:

@@ -10,8 +10,9 @@ from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Config, Variables
 from toolcrib.errors import UsageError, shown
 from toolcrib.schema import server_ids
-from toolcrib.servers.server import McpServer, Surroundings
+from toolcrib.servers.server import McpServer
 from toolcrib.servers.status import ServerStatus
+from toolcrib.servers.surroundings import Surroundings
 
 
 class ServerPool:

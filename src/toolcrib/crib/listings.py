@@ -1,0 +1,93 @@
+"""Listings of the configured servers: the first one of each, and what changes with every later one."""
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import anyio
+from anyio.abc import TaskGroup
+
+from toolcrib.catalog import Snapshot, ToolRegistry
+from toolcrib.errors import ServerError
+from toolcrib.events import CatalogChanged, EventBus
+from toolcrib.servers import McpServer
+
+
+class Listings:
+    """Brings what servers list into the catalog.
+
+    Args:
+        registry: The catalog.
+        events: Told what changed.
+        servers: The configured servers.
+        patience: Seconds that a search waits for servers that were never listed.
+    """
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        events: EventBus,
+        servers: Callable[[], Sequence[McpServer]],
+        patience: float,
+    ) -> None:
+        self._registry = registry
+        self._events = events
+        self._servers = servers
+        self._patience = patience
+        self._digests: dict[str, str] = {}
+        self._first: dict[str, anyio.Event] = {}
+
+    def take_stored(self, server: McpServer) -> None:
+        """Take in what a server listed in an earlier run, if it may be used."""
+        if server.snapshot is not None and server.usable:
+            self._put(server.snapshot)
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Take in a new listing, and publish what it changed."""
+        if self._digests.get(snapshot.server) == snapshot.digest:
+            return
+        before = {tool.id: tool.definition for tool in self._registry.tools(snapshot.server)}
+        self._put(snapshot)
+        after = {tool.id: tool.definition for tool in self._registry.tools(snapshot.server)}
+        change = CatalogChanged(
+            snapshot.server,
+            added=tuple(each for each in after if each not in before),
+            removed=tuple(each for each in before if each not in after),
+            changed=tuple(each for each in after if each in before and after[each] != before[each]),
+        )
+        if change.added or change.removed or change.changed:
+            self._events.publish(change)
+
+    async def wait_for_first(self, tasks: TaskGroup, server: str | None) -> list[str]:
+        """List servers that never were, wait a little, and name those that are still to come.
+
+        Args:
+            tasks: The listings run on in it.
+            server: Only this server; None means all. Servers that start on request only are left alone.
+        """
+        wanted = [
+            each
+            for each in self._servers()
+            if each.usable
+            and each.snapshot is None
+            and each.config.options.start != "on_request"
+            and (server is None or each.id == server)
+        ]
+        for each in wanted:
+            if each.id not in self._first:
+                self._first[each.id] = anyio.Event()
+                tasks.start_soon(self.list_quietly, each)
+        with anyio.move_on_after(self._patience):
+            for each in wanted:
+                await self._first[each.id].wait()
+        return [each.id for each in wanted if not self._first[each.id].is_set()]
+
+    async def list_quietly(self, server: McpServer) -> None:
+        """Connect a server so that it is listed; a failure is its own state."""
+        listed = self._first.setdefault(server.id, anyio.Event())
+        with suppress(ServerError):
+            await server.ensure()
+        listed.set()
+
+    def _put(self, snapshot: Snapshot) -> None:
+        self._registry.put(snapshot.definitions, server=snapshot.server, ids=snapshot.ids)
+        self._digests[snapshot.server] = snapshot.digest

@@ -1,0 +1,69 @@
+"""How one server is doing: what the task that owns its connection and those who use it share."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import anyio
+
+from toolcrib.errors import ServerError
+from toolcrib.servers.status import State
+
+if TYPE_CHECKING:
+    from toolcrib.servers.connection import Connection
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One attempt to connect, shared by all that wait for it.
+
+    Attributes:
+        settled: Set when it has succeeded or failed.
+        era_remembered: It opens in the era that the server spoke last, unprobed.
+        connection: What came of it.
+        error: Why nothing came of it.
+    """
+
+    settled: anyio.Event = field(default_factory=anyio.Event)
+    era_remembered: bool = False
+    connection: "Connection | None" = None
+    error: ServerError | None = None
+
+
+class Life:
+    """How one server is doing.
+
+    Args:
+        state: The state to begin with.
+        reason: Why, where it is a failure.
+        on_change: Called after each change of state.
+
+    Attributes:
+        output: The first and last lines of a failed server, without secrets.
+        connection: The connection that new requests use.
+        attempt: The attempt to connect that is under way.
+        opening: Cancels that attempt.
+        stop: Set to end the connection.
+        gone: Set while no owner task exists.
+        busy: How many requests use the connection.
+        last_used: When the last one ended, on the event loop's clock.
+    """
+
+    def __init__(self, state: State, reason: str, on_change: Callable[[], None]) -> None:
+        self.state: State = state
+        self.reason = reason
+        self.output: tuple[str, ...] = ()
+        self.connection: Connection | None = None
+        self.attempt: Attempt | None = None
+        self.opening: anyio.CancelScope | None = None
+        self.stop = anyio.Event()
+        self.gone = anyio.Event()
+        self.gone.set()
+        self.busy = 0
+        self.last_used = 0.0
+        self._on_change = on_change
+
+    def become(self, state: State, reason: str = "", output: tuple[str, ...] = ()) -> None:
+        """Enter a state."""
+        self.state, self.reason, self.output = state, reason, output
+        self._on_change()

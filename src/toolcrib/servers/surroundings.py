@@ -1,0 +1,51 @@
+"""What all servers of one pool share."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import anyio
+
+from toolcrib.catalog import Snapshot, SnapshotStore
+from toolcrib.config import Variables
+from toolcrib.redact import Secrets
+from toolcrib.servers.status import ServerStatus
+
+
+class Spawn(Protocol):
+    """Starts a task in a group that outlives the caller."""
+
+    def __call__(self, task: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
+        """Start `task(*args)`."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What all servers of one pool share.
+
+    Attributes:
+        spawn: Starts a server's owner task.
+        starts: Bounds how many servers start at once.
+        variables: Resolves `${…}` at connect time.
+        marker: The instance id that children carry in their environment.
+        snapshots: Where listings are kept.
+        on_listed: Told of every new listing.
+        on_state: Told of every change of state.
+        secrets: What must not be shown, such as resolved variables; servers add theirs.
+        timeout: Seconds that a request may take, where a server sets nothing else.
+        start_timeout: Seconds that a start may take, where a server sets nothing else.
+        probe_timeout: Seconds that a server of unknown era is given to answer the modern probe.
+    """
+
+    spawn: Spawn
+    starts: anyio.CapacityLimiter
+    variables: Variables
+    marker: str
+    snapshots: SnapshotStore
+    on_listed: Callable[[Snapshot], None]
+    on_state: Callable[[ServerStatus], None]
+    secrets: Secrets = field(default_factory=Secrets)
+    timeout: float = 60.0
+    start_timeout: float = 30.0
+    probe_timeout: float = 10.0
