@@ -155,11 +155,12 @@ def _steps(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _run(command: str) -> tuple[int, str]:
-    """Exit code, and what a command prints: `toolcrib` in this process, for speed; all else in a shell."""
+    """Exit code, and what a command prints: `toolcrib` in this process, for speed, save `serve`, which takes over
+    signals and streams; all else in a shell."""
     words = shlex.shlex(command, posix=True, punctuation_chars="|&;<>()$`")
     words.whitespace_split = True
     parsed = list(words)
-    if parsed[0] != "toolcrib" or any(set(each) <= set("|&;<>()$`") for each in parsed):
+    if parsed[0] != "toolcrib" or parsed[1] == "serve" or any(set(each) <= set("|&;<>()$`") for each in parsed):
         done = subprocess.run(
             command, shell=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False
         )
