@@ -179,6 +179,7 @@ async def test_wrong_arguments_are_not_sent() -> None:
         await call(broker, "s.add", {"a": "many", "b": 1})
     assert caught.value.tool.id == "s.add"
     assert len(caught.value.result.errors) == 2
+    assert str(caught.value).endswith(". Nothing was called; correct them and call again.")
     assert (source.sent, record.lines) == ([], [])
 
 

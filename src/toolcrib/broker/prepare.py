@@ -17,8 +17,9 @@ class InvalidArgumentsError(ToolcribError):
     code = "arguments_invalid"
 
     def __init__(self, tool: Tool, result: ValidationResult) -> None:
+        problems = "; ".join((result.error or "").splitlines())
         super().__init__(
-            f"The arguments of {tool.id} are not valid: {result.error}",
+            f"The arguments of {tool.id} are not valid: {problems}{'' if problems.endswith('?') else '.'}",
             hint="Nothing was called; correct them and call again.",
         )
         self.tool = tool
