@@ -55,6 +55,39 @@ async def test_a_search_can_be_kept_to_one_server(demo: Crib) -> None:
         await demo.search("create", server="nowhere")
 
 
+async def test_a_search_can_be_kept_to_what_only_reads(demo: Crib) -> None:
+    reading = names(await demo.search("ticket", read_only=True, limit=50))
+    assert "tickets.get_ticket" in reading
+    assert not {"tickets.create_ticket", "tickets.delete_ticket"} & set(reading)
+    everything = (await demo.search("", read_only=True, limit=50)).found
+    assert {each.tool.annotations["readOnlyHint"] for each in everything} == {True}
+
+
+async def test_a_search_can_be_kept_to_a_tag_of_the_configuration_or_a_group(tmp_path: Path) -> None:
+    config = demo_config()
+    config["mcpServers"]["tickets"]["toolcrib"]["tags"] = ["Work"]
+
+    class Grouped:
+        id = "grouped"
+        description = ""
+
+        async def ensure(self) -> None: ...
+
+        async def list(self, method: str) -> list[JsonObject]:
+            group = {"_meta": {"io.modelcontextprotocol/groups": ["work"]}}
+            return [{"name": "one", "description": "A ticket.", **group}, {"name": "two", "description": "A ticket."}]
+
+        async def request(self, method: str, params: JsonObject, context: Any = None) -> JsonObject:
+            return {"content": []}
+
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        await crib.add_source(Grouped())
+        found = names(await crib.search("ticket note", tag="WORK", limit=50))
+        assert {each.partition(".")[0] for each in found} == {"tickets", "grouped"}
+        assert "grouped.two" not in found
+        assert (await crib.search("ticket", tag="play")).found == []
+
+
 async def test_an_empty_query_lists_the_servers_or_the_tools_of_one(demo: Crib) -> None:
     answer = await demo.search("")
     assert answer.sources is not None

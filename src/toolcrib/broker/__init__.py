@@ -3,6 +3,7 @@
 from toolcrib.broker.access import Access
 from toolcrib.broker.broker import Approver, Broker, Sources
 from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Options, Outcome, Principal
+from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.parking import NoParking, Parking
 from toolcrib.broker.policy import ALLOW, Decision, Policy, ServerLists
@@ -35,6 +36,7 @@ __all__ = [
     "Sources",
     "Whole",
     "content_of",
+    "effect_of",
     "repeats_structure",
     "same_json",
     "text_of",

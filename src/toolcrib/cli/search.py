@@ -42,9 +42,11 @@ def search(
         ),
     ] = None,
     server: Annotated[str | None, typer.Option("--server", "-s", help="Only tools of this server.")] = None,
+    tag: Annotated[str | None, typer.Option("--tag", "-t", help="Only tools with this tag or group.")] = None,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Only tools that change nothing.")] = False,
     detail: Annotated[Detail, typer.Option("--detail", "-d", help="How much to say of each.")] = Detail.BRIEF,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MOST_HITS, help="The most to list.")] = 8,
-    why: Annotated[bool, typer.Option("--why", help="Show what each score is made of.")] = False,
+    why: Annotated[bool, typer.Option("--explain", "--why", help="Show what each score is made of.")] = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
@@ -54,17 +56,27 @@ def search(
     listed.
     """
     query = typed(" ".join(words or ()))
-    return run(partial(_search, read_config(config), query, server, detail, limit, why=why, as_json=as_json))
+    search_for = partial(_search, read_config(config), query, server, tag, read_only)
+    return run(partial(search_for, detail=detail, limit=limit, why=why, as_json=as_json))
 
 
 async def _search(
-    config: Config, query: str, server: str | None, detail: Detail, limit: int, *, why: bool, as_json: bool
+    config: Config,
+    query: str,
+    server: str | None,
+    tag: str | None,
+    read_only: bool,
+    *,
+    detail: Detail,
+    limit: int,
+    why: bool,
+    as_json: bool,
 ) -> int:
     from toolcrib.crib import Crib
 
     async with Crib.open(resting(config, lists=True)) as crib:
         await _list_first(crib, server)
-        answer = await crib.search(query, limit=limit, server=server)
+        answer = await crib.search(query, limit=limit, server=server, tag=tag, read_only=read_only)
         left_out = [each for each in _meant(crib, server) if each.tools is None and each.state != "disabled"]
     if as_json:
         print_json(_as_json(answer, detail, query, left_out))

@@ -2,5 +2,6 @@
 
 from toolcrib.crib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.crib.finder import FoundTool, SearchAnswer, SourceSummary
+from toolcrib.crib.opening import ConfigLike
 
-__all__ = ["DEFAULT_LIMIT", "Crib", "FoundTool", "SearchAnswer", "SourceSummary"]
+__all__ = ["DEFAULT_LIMIT", "ConfigLike", "Crib", "FoundTool", "SearchAnswer", "SourceSummary"]

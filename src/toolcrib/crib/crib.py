@@ -1,9 +1,8 @@
 """`Crib`: opens a configuration and wires the floors together; the library's front door."""
 
 import asyncio
-import hashlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +20,6 @@ from toolcrib.broker import (
     Options,
     Outcome,
     Policy,
-    ServerLists,
 )
 from toolcrib.catalog import (
     JsonObject,
@@ -32,15 +30,16 @@ from toolcrib.catalog import (
     Tool,
     ToolRegistry,
 )
-from toolcrib.config import Config, Variables, config_from_mapping, load_config, user_state_dir
+from toolcrib.config import Config, Variables, config_from_mapping, user_state_dir
 from toolcrib.crib.finder import Finder, SearchAnswer, SourceSummary
 from toolcrib.crib.listings import Listings
+from toolcrib.crib.narrowing import Narrowing, Only
+from toolcrib.crib.opening import ConfigLike, connected_clients, index_file, loaded, server_lists
 from toolcrib.crib.presence import record_presence, states_elsewhere
 from toolcrib.crib.sources import SourceTable
 from toolcrib.errors import ServerError, UnknownToolError, UsageError
 from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.functions import LocalFunctions
-from toolcrib.schema import server_ids
 from toolcrib.search import Searcher, make_searcher
 from toolcrib.servers import McpServer, ServerPool, ServerStatus
 from toolcrib.store import ServerState
@@ -53,8 +52,6 @@ if TYPE_CHECKING:
 
 DEFAULT_LIMIT = 8
 """Hits in one page of a search."""
-
-ConfigLike = str | Path | Sequence[str | Path] | Mapping[str, Any] | Config | None
 
 
 class Crib:
@@ -88,7 +85,7 @@ class Crib:
         self._state_dir = state_dir or user_state_dir()
         self._instance = secrets.token_hex(16)
         self._sources = SourceTable(self.registry)
-        policy = policy or _lists_of(config)
+        policy = policy or server_lists(config)
         self._access = Access(self.registry, policy)
         self._broker = Broker(self._sources, self.registry, policy, self._access, approver=approver)
         self._finder = Finder(
@@ -96,9 +93,10 @@ class Crib:
             self._access,
             searcher or make_searcher(config.settings.search.strategy),
             lambda: list(self._sources),
-            self._index_file(),
+            Narrowing(self.registry, self._sources, lambda: list(self._sources)),
+            index_file(config, self._state_dir),
         )
-        self._clients = _connected_clients(clients or {})
+        self._clients = connected_clients(clients or {})
         for client in self._clients:
             self._sources.put(client)
         self._pool: ServerPool | None = None
@@ -135,16 +133,8 @@ class Crib:
         Raises:
             ConfigError: The configuration can't be used as a whole.
         """
-        if isinstance(config, Config):
-            loaded = config
-        elif isinstance(config, Mapping):
-            loaded = config_from_mapping(config)
-        elif config is None:
-            loaded = load_config(None)
-        else:
-            loaded = load_config([config] if isinstance(config, str | Path) else list(config))
         return cls(
-            loaded,
+            loaded(config),
             searcher=searcher,
             approver=approver,
             policy=policy,
@@ -252,6 +242,8 @@ class Crib:
         limit: int = DEFAULT_LIMIT,
         offset: int = 0,
         server: str | None = None,
+        tag: str | None = None,
+        read_only: bool = False,
         caller: Caller = LOCAL,
     ) -> SearchAnswer:
         """Find tools by what they do.
@@ -261,6 +253,8 @@ class Crib:
             limit: Hits in this page.
             offset: Hits of earlier pages.
             server: Only tools of this server, by its id or its key in the configuration.
+            tag: Only tools of servers with this tag, or in a group of this name.
+            read_only: Only tools that read and change nothing, by the configuration or by their own word.
             caller: Sees nothing outside its visible set.
 
         Raises:
@@ -272,7 +266,12 @@ class Crib:
             raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
         missing = await self._listings.wait_for_first(self._tasks, server)
         return await self._finder.search(
-            query, caller=caller, limit=limit, offset=offset, server=server, missing=missing
+            query,
+            caller=caller,
+            limit=limit,
+            offset=offset,
+            only=Only(server, tag, read_only),
+            missing=missing,
         )
 
     async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
@@ -340,21 +339,8 @@ class Crib:
 
     async def refresh(self, server: str | None = None) -> list[ServerStatus]:
         """List servers anew, all usable ones or one, and return their states; failures are states, not errors."""
-        chosen = self._sources.servers
-        if server is not None:
-            chosen = [self._server(server)]
-
-        async def one(each: McpServer) -> None:
-            try:
-                await each.stop()
-                await each.ensure()
-            except ServerError:
-                return
-
-        async with anyio.create_task_group() as listings:
-            for each in chosen:
-                if each.usable:
-                    listings.start_soon(one, each)
+        chosen = self._sources.servers if server is None else [self._server(server)]
+        await self._listings.refresh(chosen)
         return [each.status for each in chosen]
 
     async def _own(self) -> None:
@@ -417,29 +403,3 @@ class Crib:
         if self._sources.find(name) is not None:
             return name
         return self._server(name).id
-
-    def _index_file(self) -> Path | None:
-        """One index a set of configured servers, so that two configurations don't undo each other's."""
-        if not self.config.servers:
-            return None
-        hashes = sorted(f"{key}={entry.config_hash}" for key, entry in self.config.servers.items())
-        digest = hashlib.sha256("\n".join(hashes).encode("utf-8", "surrogatepass")).hexdigest()
-        return self._state_dir / "index" / f"{digest[:16]}.idx"
-
-
-def _lists_of(config: Config) -> ServerLists:
-    ids = server_ids(config.servers)
-    entries = config.servers.items()
-    return ServerLists(
-        allow={ids[key]: entry.options.allow for key, entry in entries if entry.options.allow != ("*",)},
-        deny={ids[key]: entry.options.deny for key, entry in entries},
-    )
-
-
-def _connected_clients(clients: "Mapping[str, Client | ClientSession]") -> "list[ConnectedClient]":
-    if not clients:
-        return []
-    # The SDK takes most of a second to load; whoever has no clients of it may not need it at all.
-    from toolcrib.servers.clients import ConnectedClient
-
-    return [ConnectedClient(name, client) for name, client in clients.items()]

@@ -7,6 +7,7 @@ from pathlib import Path
 from toolcrib.broker import Access, Caller
 from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet
 from toolcrib.crib.index import Index
+from toolcrib.crib.narrowing import Narrowing, Only
 from toolcrib.errors import ToolcribError
 from toolcrib.search import (
     Browse,
@@ -28,9 +29,6 @@ _MOST_HITS = 200
 
 _PAGES_RANKED = 3
 """Pages ranked to show one and tell that more follow: ranking all that could be shown costs twice the time."""
-
-_MOST_SETS = 256
-"""Visible sets of one server each that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +83,7 @@ class Finder:
         access: Says what a caller may know of.
         searcher: The strategy for words.
         sources: All sources, in order.
+        narrowing: Keeps a search to a part of that.
         index_file: Where the index is kept between runs; None keeps none.
     """
 
@@ -94,6 +93,7 @@ class Finder:
         access: Access,
         searcher: Searcher,
         sources: Callable[[], Sequence[Source]],
+        narrowing: Narrowing,
         index_file: Path | None,
     ) -> None:
         self._registry = registry
@@ -101,7 +101,7 @@ class Finder:
         self._sources = sources
         self._index = Index(searcher, registry, sources, index_file)
         self._patterns: Index | None = None
-        self._by_server: dict[tuple[VisibleSet, str], VisibleSet] = {}
+        self._narrowing = narrowing
 
     async def search(
         self,
@@ -110,19 +110,19 @@ class Finder:
         caller: Caller,
         limit: int,
         offset: int = 0,
-        server: str | None = None,
+        only: Only,
         missing: Sequence[str] = (),
     ) -> SearchAnswer:
         """Search; see `Crib.search`."""
         query = parse_query(text)
-        if isinstance(query, Browse) and server is None:
+        if isinstance(query, Browse) and only == Only():
             return SearchAnswer(query, missing=missing, sources=self.overview(caller))
         if isinstance(query, Select):
             return self._select(query, caller, missing)
-        visible = self._visible(caller, server)
+        visible = self._narrowing.narrow(self._access.visible(caller.principal), only)
         most = min(_MOST_HITS, offset + _PAGES_RANKED * limit)
         if isinstance(query, Browse):
-            hits = [Hit(tool_id, 0.0) for tool_id in self._registry.keys(server or "") if tool_id in visible]
+            hits = [Hit(tool_id, 0.0) for tool_id in self._registry if tool_id in visible]
         else:
             hits = await self._hits(query, visible, most)
         page = hits[offset : offset + limit]
@@ -170,16 +170,3 @@ class Finder:
                 continue
             found.append(FoundTool(self._registry.tool(tool_id), Hit(tool_id, 1.0)))
         return SearchAnswer(query, found, total=len(found), unknown=unknown, missing=missing)
-
-    def _visible(self, caller: Caller, server: str | None) -> VisibleSet:
-        visible = self._access.visible(caller.principal)
-        if server is None:
-            return visible
-        key = (visible, server)
-        kept = self._by_server.get(key)
-        if kept is None:
-            if len(self._by_server) > _MOST_SETS:
-                self._by_server.clear()
-            kept = VisibleSet(each for each in self._registry.keys(server) if each in visible)
-            self._by_server[key] = kept
-        return kept

@@ -81,6 +81,19 @@ class Listings:
                 await self._first[each.id].wait()
         return [each.id for each in wanted if not self._first[each.id].is_set()]
 
+    async def refresh(self, servers: Sequence[McpServer]) -> None:
+        """List servers anew on new connections; a failure is that server's own state."""
+
+        async def one(server: McpServer) -> None:
+            with suppress(ServerError):
+                await server.stop()
+                await server.ensure()
+
+        async with anyio.create_task_group() as tasks:
+            for server in servers:
+                if server.usable:
+                    tasks.start_soon(one, server)
+
     async def list_quietly(self, server: McpServer) -> None:
         """Connect a server so that it is listed; a failure is its own state."""
         listed = self._first.setdefault(server.id, anyio.Event())

@@ -13,8 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from toolcrib.crib import Crib
-from toolcrib.crib.crib import ConfigLike
+from toolcrib.crib import ConfigLike, Crib
 from toolcrib.errors import UsageError
 from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.signals import on_stop_signal

@@ -6,8 +6,7 @@ from typing import Any, cast
 import anyio
 from mcp.server.stdio import stdio_server
 
-from toolcrib.crib import Crib
-from toolcrib.crib.crib import ConfigLike
+from toolcrib.crib import ConfigLike, Crib
 from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.pipes import standard_streams
 from toolcrib.gateway.signals import on_stop_signal

@@ -42,6 +42,8 @@ def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int) -> list
             {
                 "query": {"type": "string", "description": "What to do, in words; one action a line"},
                 "server": {"type": "string", "description": "Only tools of this server"},
+                "tag": {"type": "string", "description": "Only tools with this tag"},
+                "read_only": {"type": "boolean", "description": "Only tools that change nothing"},
                 "detail": {
                     "type": "string",
                     "enum": list(DETAILS),

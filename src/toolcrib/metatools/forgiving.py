@@ -62,6 +62,21 @@ def whole_number(arguments: JsonObject, name: str, default: int, most: int) -> i
     return max(1, min(number, most))
 
 
+def flag(arguments: JsonObject, name: str) -> bool:
+    """Whether something is set: true, or its text; absent, null and empty count as not.
+
+    Raises:
+        UsageError: It is neither true nor false.
+    """
+    value = arguments.get(name)
+    known = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False, "": False}
+    if value is None or isinstance(value, bool):
+        return bool(value)
+    if (found := known.get(str(value).strip().lower())) is None:
+        raise UsageError(f"`{name}` must be true or false.")
+    return found
+
+
 def tool_call(arguments: JsonObject) -> tuple[str, JsonObject]:
     """The tool's name and arguments from `{"name", "arguments"}` and its usual variants: `args` for
     `arguments`, JSON text in place of the object, or the arguments put beside the name.

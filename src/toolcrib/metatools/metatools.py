@@ -12,7 +12,7 @@ from toolcrib.metatools.definitions import (
     SEARCH_TOOLS,
     meta_tools,
 )
-from toolcrib.metatools.forgiving import text, tool_call, whole_number
+from toolcrib.metatools.forgiving import flag, text, tool_call, whole_number
 from toolcrib.metatools.formatting import details_text, error_text, search_text, text_result
 from toolcrib.search import decode_cursor, encode_cursor
 
@@ -73,9 +73,13 @@ class MetaTools:
             raise UsageError(f"`detail` must be one of {', '.join(DETAILS)}.")
         limit = whole_number(arguments, "limit", DEFAULT_LIMIT, MOST_HITS)
         cursor = text(arguments, "cursor")
-        key = f"{server or ''}\n{query}"
+        tag = text(arguments, "tag") or None
+        read_only = flag(arguments, "read_only")
+        key = repr((query, server, tag, read_only))
         offset = decode_cursor(cursor, key) if cursor else 0
-        answer = await self._crib.search(query, limit=limit, offset=offset, server=server, caller=caller)
+        answer = await self._crib.search(
+            query, limit=limit, offset=offset, server=server, tag=tag, read_only=read_only, caller=caller
+        )
         reached = answer.offset + len(answer.found)
         following = encode_cursor(key, reached) if answer.found and reached < answer.total else None
         return text_result(search_text(answer, detail, following))

@@ -1,0 +1,67 @@
+"""What a crib is made of: the configuration in any of its forms, and what follows from it."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolcrib.broker import ServerLists
+from toolcrib.config import Config, config_from_mapping, load_config
+from toolcrib.schema import server_ids
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.client.session import ClientSession
+
+    from toolcrib.servers.clients import ConnectedClient
+
+ConfigLike = str | Path | Sequence[str | Path] | Mapping[str, Any] | Config | None
+"""A configuration: a file, several files, a parsed mapping, one loaded already, or None for the user's own."""
+
+
+def loaded(config: ConfigLike) -> Config:
+    """A configuration, loaded where it is not yet.
+
+    Raises:
+        ConfigError: It can't be used as a whole.
+    """
+    if isinstance(config, Config):
+        return config
+    if isinstance(config, Mapping):
+        return config_from_mapping(config)
+    if config is None:
+        return load_config(None)
+    return load_config([config] if isinstance(config, str | Path) else list(config))
+
+
+def server_lists(config: Config) -> ServerLists:
+    """The policy of a configuration that has no other: the servers' `allow` and `deny` lists."""
+    ids = server_ids(config.servers)
+    entries = config.servers.items()
+    return ServerLists(
+        allow={ids[key]: entry.options.allow for key, entry in entries if entry.options.allow != ("*",)},
+        deny={ids[key]: entry.options.deny for key, entry in entries},
+    )
+
+
+def index_file(config: Config, state_dir: Path) -> Path | None:
+    """Where the search index is kept; one a set of servers, so that two configurations don't undo each other's."""
+    if not config.servers:
+        return None
+    hashes = sorted(f"{key}={entry.config_hash}" for key, entry in config.servers.items())
+    digest = hashlib.sha256("\n".join(hashes).encode("utf-8", "surrogatepass")).hexdigest()
+    return state_dir / "index" / f"{digest[:16]}.idx"
+
+
+def connected_clients(clients: "Mapping[str, Client | ClientSession]") -> "list[ConnectedClient]":
+    """SDK clients as sources.
+
+    Raises:
+        UsageError: One is not connected.
+    """
+    if not clients:
+        return []
+    # The SDK takes most of a second to load; whoever has no clients of it may not need it at all.
+    from toolcrib.servers.clients import ConnectedClient
+
+    return [ConnectedClient(name, client) for name, client in clients.items()]
