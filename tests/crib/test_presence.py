@@ -19,19 +19,22 @@ def config() -> dict[str, object]:
 
 async def test_an_instance_shows_its_servers_to_the_others_and_takes_them_along(tmp_path: Path) -> None:
     async with Crib.open(config(), state_dir=tmp_path) as one, Crib.open(config(), state_dir=tmp_path) as two:
-        assert await two.states_elsewhere() == []
+        assert await two.states_elsewhere() == {}
         await one.search("anything")
         with anyio.fail_after(20):
             while True:
-                states = {each.server: each for each in await two.states_elsewhere()}
+                states = await two.states_elsewhere()
                 if {each.state for each in states.values()} == {"ready", "failed"}:
                     break
                 await anyio.lowlevel.checkpoint()
         assert states["notes"].pid == next(each.pid for each in one.servers if each.id == "notes")
         assert "exit code 3" in states["bad"].reason
-        assert await one.states_elsewhere() == []
+        assert await one.states_elsewhere() == {}
+        others = {"mcpServers": {"bad": {"command": "something-else"}}}
+        async with Crib.open(others, state_dir=tmp_path) as other:
+            assert await other.states_elsewhere() == {}  # another server under the same id
     async with Crib.open(config(), state_dir=tmp_path) as later:
-        assert await later.states_elsewhere() == []
+        assert await later.states_elsewhere() == {}
 
 
 async def test_a_crib_that_only_searches_writes_no_store(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`toolcrib servers`: what is known of the configured servers."""
 
+from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +10,14 @@ import typer
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
 from toolcrib.cli.session import read_config, resting, run
-from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.streams import print_json, print_text, tell, warn
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
-from toolcrib.errors import UsageError, shown
+from toolcrib.errors import StoreError, UsageError, shown
 
 if TYPE_CHECKING:
+    from toolcrib.crib import Crib
     from toolcrib.servers import ServerStatus
 
 _LAST_LINES = 5
@@ -29,7 +31,8 @@ def servers(
 ) -> int:
     """List the configured servers: state, protocol era, number of tools, and why one failed.
 
-    What is told was stored when a server was listed last; nothing is started without --refresh.
+    What is told was stored when a server was listed last, or is told by another Toolcrib that runs it; nothing
+    is started without --refresh.
     """
     return run(partial(_servers, read_config(config), name, refresh=refresh, as_json=as_json))
 
@@ -41,7 +44,9 @@ async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: 
         known = crib.servers
         if name is not None:
             known = [_named(known, name)]
-        if refresh:
+        if not refresh:
+            known = await _with_running(crib, known)
+        else:
             fresh = await list_anew(crib, [each.id for each in known if each.state != "disabled"])
             by_id = {each.id: each for each in fresh}
             known = [by_id.get(each.id, each) for each in known]
@@ -52,6 +57,21 @@ async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: 
     else:
         print_text("No servers are configured.")
     return FAILED if refresh and any(each.state == "failed" for each in known) else 0
+
+
+async def _with_running(crib: "Crib", known: "list[ServerStatus]") -> "list[ServerStatus]":
+    """The states, those of servers that another Toolcrib process runs as they are there."""
+    try:
+        running = await crib.states_elsewhere()
+    except StoreError as error:
+        warn(str(error))
+        return known
+    return [
+        replace(each, state=other.state, reason=other.reason, pid=other.pid)
+        if each.state == "dormant" and (other := running.get(each.id)) is not None
+        else each
+        for each in known
+    ]
 
 
 def _named(known: "list[ServerStatus]", name: str) -> "ServerStatus":

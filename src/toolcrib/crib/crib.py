@@ -191,13 +191,13 @@ class Crib:
         """What is known of each configured server, in the order of the configuration."""
         return [server.status for server in self._sources.servers]
 
-    async def states_elsewhere(self) -> list[ServerState]:
-        """The states of the servers that other running instances of the same state directory own.
+    async def states_elsewhere(self) -> dict[str, ServerState]:
+        """The states of these very servers in other running instances of the same state directory, by id.
 
         Raises:
             StoreError: The shared store can't be read.
         """
-        return await states_elsewhere(self._state_dir, self._instance)
+        return await states_elsewhere(self._state_dir, self._instance, self._config_hashes())
 
     def add_functions(self, *functions: Callable[..., Any], server: str = "local", description: str = "") -> list[str]:
         """Add Python functions as tools beside those of the servers, and return their ids.
@@ -362,7 +362,14 @@ class Crib:
                 if server.usable and server.config.options.start == "always":
                     tasks.start_soon(self._listings.list_quietly, server)
             if self.config.servers:
-                tasks.start_soon(record_presence, self._state_dir, self._instance, self.events, lambda: self.servers)
+                tasks.start_soon(
+                    record_presence,
+                    self._state_dir,
+                    self._instance,
+                    self.events,
+                    lambda: self.servers,
+                    self._config_hashes(),
+                )
             await self._list_clients(tasks)
             self._opened.set()
             await self._closing.wait()
@@ -387,6 +394,9 @@ class Crib:
             for client in self._clients:
                 listings.start_soon(one, client)
                 tasks.start_soon(follow, client)
+
+    def _config_hashes(self) -> dict[str, str]:
+        return {server.id: server.config.config_hash for server in self._sources.servers}
 
     def _on_state(self, status: ServerStatus) -> None:
         self.events.publish(ServerStateChanged(status.id, status.state, status.reason))

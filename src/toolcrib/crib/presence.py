@@ -4,7 +4,7 @@ Nothing is written, and no database engine loaded, before a server's state first
 searches leaves no trace.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import anyio
@@ -18,8 +18,12 @@ from toolcrib.store import Lease, ServerState, live_states, open_store
 _STORE_FILE = "toolcrib.db"
 
 
+Hashes = Mapping[str, str]
+"""The hash of each server's configuration by its id: other instances may run other servers under the same ids."""
+
+
 async def record_presence(
-    state_dir: Path, instance: str, events: EventBus, statuses: Callable[[], list[ServerStatus]]
+    state_dir: Path, instance: str, events: EventBus, statuses: Callable[[], list[ServerStatus]], hashes: Hashes
 ) -> None:
     """Keep this instance's lease and its servers' states in the shared store, until cancelled.
 
@@ -30,6 +34,7 @@ async def record_presence(
         instance: This instance's id.
         events: Tells when a state changes.
         statuses: The states now.
+        hashes: See `Hashes`.
     """
     with events.subscribe() as changes:
         async for change in changes:
@@ -44,13 +49,13 @@ async def record_presence(
             try:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(lease.keep)
-                    await _record(lease, statuses())
+                    await _record(lease, statuses(), hashes)
                     async for change in changes:
                         changed = statuses()
                         if isinstance(change, ServerStateChanged):
-                            await _record(lease, [each for each in changed if each.id == change.server])
+                            await _record(lease, [each for each in changed if each.id == change.server], hashes)
                         elif isinstance(change, Missed):
-                            await _record(lease, changed)
+                            await _record(lease, changed, hashes)
             finally:
                 await lease.release()
         except* StoreError:
@@ -59,22 +64,32 @@ async def record_presence(
             store.close()
 
 
-async def states_elsewhere(state_dir: Path, instance: str) -> list[ServerState]:
-    """The states of the servers that other running instances own; none where there is no shared store yet.
+async def states_elsewhere(state_dir: Path, instance: str, hashes: Hashes) -> dict[str, ServerState]:
+    """The states of these very servers in other running instances, by id; none where there is no shared store yet.
+
+    Of several instances, one that has the server running counts, else the last to change.
 
     Raises:
         StoreError: The store can't be read.
     """
     path = state_dir / _STORE_FILE
     if not await anyio.Path(path).exists():
-        return []
+        return {}
     store = await anyio.to_thread.run_sync(open_store, path)
     try:
-        return [state for state in await live_states(store) if state.instance != instance]
+        states = [state for state in await live_states(store) if state.instance != instance]
     finally:
         store.close()
+    ids = {_name(server, hashes): server for server in hashes}
+    ranked = sorted(states, key=lambda state: (state.state == "ready", state.since))
+    return {ids[state.server]: state for state in ranked if state.server in ids}
 
 
-async def _record(lease: Lease, statuses: list[ServerStatus]) -> None:
+async def _record(lease: Lease, statuses: list[ServerStatus], hashes: Hashes) -> None:
     for status in statuses:
-        await lease.record_state(status.id, status.state, reason=status.reason, era=status.era or "", pid=status.pid)
+        name = _name(status.id, hashes)
+        await lease.record_state(name, status.state, reason=status.reason, era=status.era or "", pid=status.pid)
+
+
+def _name(server: str, hashes: Hashes) -> str:
+    return f"{server}-{hashes[server][:16]}"
