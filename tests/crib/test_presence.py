@@ -1,6 +1,7 @@
 """What several instances of one state directory see of each other."""
 
 import sys
+import time
 from pathlib import Path
 
 import anyio
@@ -8,6 +9,7 @@ import pytest
 
 from toolcrib import Crib
 from toolcrib.demo import demo_config
+from toolcrib.store import Lease, open_store
 
 pytestmark = pytest.mark.anyio
 
@@ -53,3 +55,26 @@ async def test_a_store_that_cannot_be_used_harms_nothing(tmp_path: Path) -> None
     (tmp_path / "toolcrib.db").write_bytes(b"this is no database" * 100)
     async with Crib.open(config(), state_dir=tmp_path) as crib:
         assert (await crib.call("notes.list_tags")).kind == "result"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads other processes' environment in /proc")
+async def test_what_a_crashed_instance_left_is_ended_and_what_a_living_one_runs_is_not(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "toolcrib.db", clock=lambda: time.time() - 3600)
+    await Lease.acquire(store, "crashed")
+    store.close()
+    store = open_store(tmp_path / "toolcrib.db")
+    await Lease.acquire(store, "living")
+    store.close()
+    processes = {
+        marker: await anyio.open_process(
+            [sys.executable, "-S", "-c", "input()"], env={"TOOLCRIB_INSTANCE": marker}, start_new_session=True
+        )
+        for marker in ("crashed", "living")
+    }
+    async with Crib.open(config(), state_dir=tmp_path) as crib:
+        await crib.call("notes.list_tags")
+        with anyio.fail_after(10):
+            await processes["crashed"].wait()
+        assert processes["living"].returncode is None
+    processes["living"].kill()
+    await processes["living"].wait()

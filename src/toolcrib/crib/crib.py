@@ -76,13 +76,13 @@ class Crib:
         approver: Approver | None = None,
         policy: Policy | None = None,
         variables: Variables | None = None,
-        state_dir: Path | None = None,
+        state_dir: str | Path | None = None,
     ) -> None:
         self.config = config
         self.registry = ToolRegistry()
         self.events = EventBus()
         self._variables = variables or Variables(inputs=config.inputs)
-        self._state_dir = state_dir or user_state_dir()
+        self._state_dir = Path(state_dir or user_state_dir())
         self._instance = secrets.token_hex(16)
         self._sources = SourceTable(self.registry)
         policy = policy or server_lists(config)
@@ -117,7 +117,7 @@ class Crib:
         approver: Approver | None = None,
         policy: Policy | None = None,
         variables: Variables | None = None,
-        state_dir: Path | None = None,
+        state_dir: str | Path | None = None,
     ) -> "Crib":
         """A crib over a configuration.
 

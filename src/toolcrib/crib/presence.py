@@ -4,6 +4,7 @@ Nothing is written, and no database engine loaded, before a server's state first
 searches leaves no trace.
 """
 
+import socket
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -13,7 +14,16 @@ import anyio.to_thread
 from toolcrib.errors import StoreError
 from toolcrib.events import EventBus, Missed, ServerStateChanged
 from toolcrib.servers import ServerStatus
-from toolcrib.store import Lease, ServerState, live_states, open_store
+from toolcrib.servers.watchdog import end_processes
+from toolcrib.store import (
+    Lease,
+    ServerState,
+    Store,
+    expired_instances,
+    live_states,
+    open_store,
+    reclaim_instance,
+)
 
 _STORE_FILE = "toolcrib.db"
 
@@ -47,6 +57,7 @@ async def record_presence(
         try:
             lease = await Lease.acquire(store, instance)
             try:
+                await _end_leftovers(store)
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(lease.keep)
                     await _record(lease, statuses(), hashes)
@@ -83,6 +94,16 @@ async def states_elsewhere(state_dir: Path, instance: str, hashes: Hashes) -> di
     ids = {_name(server, hashes): server for server in hashes}
     ranked = sorted(states, key=lambda state: (state.state == "ready", state.since))
     return {ids[state.server]: state for state in ranked if state.server in ids}
+
+
+async def _end_leftovers(store: Store) -> None:
+    """End what instances left behind whose lease has ended: their processes on this machine, known by the marker.
+
+    Of several instances that find the same leftovers one gets them; a living instance's lease has not ended.
+    """
+    for gone in await expired_instances(store):
+        if gone.host == socket.gethostname() and await reclaim_instance(store, gone.id) is not None:
+            await anyio.to_thread.run_sync(end_processes, frozenset[int](), gone.id)
 
 
 async def _record(lease: Lease, statuses: list[ServerStatus], hashes: Hashes) -> None:

@@ -23,6 +23,7 @@ from toolcrib.errors import (
 )
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
 from toolcrib.servers.stderr import StderrTail
+from toolcrib.servers.watchdog import Watchdog
 from toolcrib.servers.wire import raw_request
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ class Output:
 async def connect(
     server: str,
     resolved: ResolvedServer,
-    marker: str,
+    watchdog: Watchdog,
     output: Output,
     on_tools_changed: Callable[[], Awaitable[None]],
 ) -> AsyncGenerator[Connection]:
@@ -242,7 +243,7 @@ async def connect(
             await on_tools_changed()
 
     async with AsyncExitStack() as stack:
-        read, write, process, http = await _transport(stack, server, resolved, marker, output)
+        read, write, process, http = await _transport(stack, server, resolved, watchdog, output)
         dispatcher = _WatchedDispatcher(read, write)
         session = ClientSession(dispatcher=dispatcher, message_handler=on_message, client_info=CLIENT_INFO)
         await stack.enter_async_context(session)
@@ -250,14 +251,14 @@ async def connect(
 
 
 async def _transport(
-    stack: AsyncExitStack, server: str, resolved: ResolvedServer, marker: str, output: Output
+    stack: AsyncExitStack, server: str, resolved: ResolvedServer, watchdog: Watchdog, output: Output
 ) -> "tuple[Any, Any, Process | None, HttpNotes | None]":
     if resolved.transport == "stdio":
         from toolcrib.servers.stdio import StdioCommand, stdio_transport
 
         assert resolved.command is not None
-        start = StdioCommand(resolved.command, resolved.args, resolved.env, resolved.cwd, marker)
-        streams = await stack.enter_async_context(stdio_transport(server, start, output.errors, output.junk))
+        start = StdioCommand(resolved.command, resolved.args, resolved.env, resolved.cwd)
+        streams = await stack.enter_async_context(stdio_transport(server, start, watchdog, output.errors, output.junk))
         return streams.read, streams.write, streams.process, None
     from toolcrib.servers.http import http_transport
 

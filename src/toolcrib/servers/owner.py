@@ -95,7 +95,7 @@ class Owner:
                 async with self._around.starts:
                     opening.deadline = anyio.current_time() + limit
                     connection = await stack.enter_async_context(
-                        connect(self._id, resolved, self._around.marker, output, self._listing.changed)
+                        connect(self._id, resolved, self._around.watchdog, output, self._listing.changed)
                     )
                     following = await self._open(connection, protocol, limit)
                     opening.deadline = math.inf

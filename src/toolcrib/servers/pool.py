@@ -4,6 +4,7 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from toolcrib.catalog import Snapshot, SnapshotStore
@@ -13,6 +14,7 @@ from toolcrib.schema import server_ids
 from toolcrib.servers.server import McpServer
 from toolcrib.servers.status import ServerStatus
 from toolcrib.servers.surroundings import Surroundings
+from toolcrib.servers.watchdog import Watchdog
 
 
 class ServerPool:
@@ -42,11 +44,12 @@ class ServerPool:
         def spawn(task: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
             tasks.start_soon(task, *args)
 
+        self._watchdog = Watchdog(marker)
         around = Surroundings(
             spawn=spawn,
             starts=anyio.CapacityLimiter(config.settings.max_parallel_starts),
             variables=variables,
-            marker=marker,
+            watchdog=self._watchdog,
             snapshots=snapshots,
             on_listed=on_listed,
             on_state=on_state,
@@ -87,3 +90,4 @@ class ServerPool:
             for server in self:
                 if server.running:
                     stops.start_soon(server.stop)
+        await anyio.to_thread.run_sync(self._watchdog.close)

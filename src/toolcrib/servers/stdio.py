@@ -25,13 +25,11 @@ from mcp_types import jsonrpc_message_adapter
 
 from toolcrib.errors import ServerStartError
 from toolcrib.servers.stderr import StderrTail
+from toolcrib.servers.watchdog import MARKER_VARIABLE, Watchdog
 
 if TYPE_CHECKING:
     from anyio.abc import Process
     from mcp_types import JSONRPCMessage
-
-MARKER_VARIABLE = "TOOLCRIB_INSTANCE"
-"""Set in every child, so that leftovers of a crashed instance can be told from anybody else's processes."""
 
 MAX_LINE = 128 * 1024 * 1024
 """Bytes of one message. Real servers list up to 581 kB and answer 6 MB in a line; beyond this a server is
@@ -52,7 +50,6 @@ class StdioCommand:
     args: Sequence[str]
     env: Mapping[str, str]
     cwd: Path | None
-    marker: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,20 +63,23 @@ class StdioStreams:
 
 @asynccontextmanager
 async def stdio_transport(
-    server: str, start: StdioCommand, tail: StderrTail, junk: StderrTail
+    server: str, start: StdioCommand, watchdog: Watchdog, tail: StderrTail, junk: StderrTail
 ) -> AsyncGenerator[StdioStreams]:
     """Start a server as a child process and end its whole process tree on leaving.
 
     Args:
         server: The server's id, for messages.
         start: What to start.
+        watchdog: Ends it should this process end first.
         tail: Takes the lines of its standard error.
         junk: Takes the lines of its standard output that are not JSON-RPC.
 
     Raises:
         ServerStartError: The process can't be started.
     """
-    process, reading = await _spawn(server, start, tail)
+    watchdog.start()
+    process, reading = await _spawn(server, start, watchdog.marker, tail)
+    watchdog.watch(process.pid)
     to_session, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, from_session = anyio.create_memory_object_stream[SessionMessage](0)
     written = anyio.Event()
@@ -95,6 +95,7 @@ async def stdio_transport(
                 with anyio.move_on_after(_FLUSH_GRACE):
                     await written.wait()
                 await _end(process)
+                watchdog.forget(process.pid)
                 # What it said last tells why it ended, and may still be on its way through the pipe.
                 await anyio.to_thread.run_sync(reading.join, _FLUSH_GRACE)
                 for stream in (to_session, from_session):
@@ -102,9 +103,9 @@ async def stdio_transport(
             tasks.cancel_scope.cancel()
 
 
-async def _spawn(server: str, start: StdioCommand, tail: StderrTail) -> "tuple[Process, threading.Thread]":
+async def _spawn(server: str, start: StdioCommand, marker: str, tail: StderrTail) -> "tuple[Process, threading.Thread]":
     """The process, and the thread that reads its standard error."""
-    env = {**get_default_environment(), **start.env, MARKER_VARIABLE: start.marker}
+    env = {**get_default_environment(), **start.env, MARKER_VARIABLE: marker}
     if start.cwd is not None and not await anyio.Path(start.cwd).is_dir():
         raise ServerStartError(
             server,

@@ -10,6 +10,7 @@ from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Variables
 from toolcrib.redact import Secrets
 from toolcrib.servers.status import ServerStatus
+from toolcrib.servers.watchdog import Watchdog
 
 
 class Spawn(Protocol):
@@ -28,7 +29,7 @@ class Surroundings:
         spawn: Starts a server's owner task.
         starts: Bounds how many servers start at once.
         variables: Resolves `${…}` at connect time.
-        marker: The instance id that children carry in their environment.
+        watchdog: Ends the servers should this process end without doing so; gives them their marker.
         snapshots: Where listings are kept.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
@@ -41,7 +42,7 @@ class Surroundings:
     spawn: Spawn
     starts: anyio.CapacityLimiter
     variables: Variables
-    marker: str
+    watchdog: Watchdog
     snapshots: SnapshotStore
     on_listed: Callable[[Snapshot], None]
     on_state: Callable[[ServerStatus], None]
