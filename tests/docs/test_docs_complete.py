@@ -14,6 +14,7 @@ import toolcrib
 from toolcrib.cli.program import COMMANDS
 from toolcrib.config import ServerOptions, Settings
 from toolcrib.errors import ToolcribError
+from toolcrib.metatools.definitions import meta_tools
 
 LANGUAGES = {"python", "json", "console", "text"}
 ROOT = Path(__file__).resolve().parents[2]
@@ -106,6 +107,13 @@ def json_of(value: Any) -> str:
             return "{}" if not value else str(value)
         case _:
             return str(value)
+
+
+@pytest.mark.parametrize("tool", meta_tools([], token_budget=0), ids=lambda tool: tool["name"])
+def test_every_argument_of_the_constant_tools_is_told(tool: dict[str, Any]) -> None:
+    told = text_of("gateway.md").partition(f"\n### {tool['name']}\n")[2].partition("\n### ")[0]
+    rows = re.findall(r"^\| `(\w+)` \|", told, re.MULTILINE)
+    assert set(rows) == set(tool["inputSchema"]["properties"])
 
 
 def test_every_public_name_is_told() -> None:
