@@ -1,19 +1,19 @@
-"""FastMCP's proxy as the peer of the gateway, in an environment of its own."""
+"""Other projects as peers, each in an environment of its own under `.bench`, made on demand."""
 
 import json
 import subprocess
 import sys
 import venv
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from bench.processes import ROOT
 
 VERSION = "4.2.3"
-_FOLDER = ROOT / ".bench" / "fastmcp"
 _VERSIONS = (
-    "import json; from importlib.metadata import version; "
-    "print(json.dumps({name: version(name) for name in ('fastmcp', 'mcp')}))"
+    "import json, sys; from importlib.metadata import version; "
+    "print(json.dumps({name: version(name) for name in sys.argv[1:]}))"
 )
 
 
@@ -35,7 +35,7 @@ class Peer:
 
 
 class NoPeerError(Exception):
-    """FastMCP can't be had here; says why."""
+    """A peer can't be had here; says why."""
 
 
 def fastmcp() -> Peer:
@@ -44,23 +44,37 @@ def fastmcp() -> Peer:
     Raises:
         NoPeerError: It can't be installed.
     """
-    scripts = _FOLDER / ("Scripts" if sys.platform == "win32" else "bin")
-    python = scripts / "python"
+    python = installed("fastmcp", VERSION)
+    versions = _versions(python, ("fastmcp", "mcp"))
+    return Peer(python.parent / "fastmcp", versions["fastmcp"], versions["mcp"])
+
+
+def installed(package: str, version: str) -> Path:
+    """The interpreter of the environment in which a package is, in just this version.
+
+    Args:
+        package: Its name on PyPI; the environment is the folder of that name under `.bench`.
+        version: The version.
+
+    Raises:
+        NoPeerError: It can't be installed.
+    """
+    folder = ROOT / ".bench" / package
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     try:
-        versions = _installed(python)
-        if versions.get("fastmcp") != VERSION:
-            sys.stderr.write(f"installing FastMCP {VERSION} into {_FOLDER} …\n")
-            venv.create(_FOLDER, clear=True, with_pip=True)
+        if _versions(python, (package,)).get(package) != version:
+            sys.stderr.write(f"installing {package} {version} into {folder} …\n")
+            venv.create(folder, clear=True, with_pip=True)
             install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*install, f"fastmcp=={VERSION}"], check=True, stdout=sys.stderr)
-            versions = _installed(python)
-        return Peer(scripts / "fastmcp", versions["fastmcp"], versions["mcp"])
-    except (OSError, subprocess.SubprocessError, KeyError) as error:
-        raise NoPeerError(f"FastMCP {VERSION} can't be installed: {error}") from error
+            subprocess.run([*install, f"{package}=={version}"], check=True, stdout=sys.stderr)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NoPeerError(f"{package} {version} can't be installed: {error}") from error
+    return python
 
 
-def _installed(python: Path) -> dict[str, str]:
+def _versions(python: Path, packages: Sequence[str]) -> dict[str, str]:
+    """The versions of packages in an environment; none unless all are there."""
     if not python.exists():
         return {}
-    found = subprocess.run([str(python), "-c", _VERSIONS], capture_output=True, text=True, check=False)
+    found = subprocess.run([str(python), "-c", _VERSIONS, *packages], capture_output=True, text=True, check=False)
     return json.loads(found.stdout) if found.returncode == 0 else {}

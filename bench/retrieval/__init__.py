@@ -1,0 +1,1 @@
+"""How well a search finds the right tool, over labelled sets of requests."""

@@ -1,0 +1,141 @@
+"""Peers' own search over the same sets, scored by the same measures."""
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from bench.peers import VERSION as FASTMCP
+from bench.peers import NoPeerError, installed
+from bench.processes import ROOT, environment
+from bench.retrieval.metrics import DEEPEST, rows
+from bench.retrieval.sets import RetrievalSet, read_set
+
+_SECONDS = 900
+"""A peer that takes longer over one set is left out there."""
+
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True)
+class Adapter:
+    """A peer's search: the package that it is in, its version, and the module that asks it."""
+
+    package: str
+    version: str
+    module: str
+
+
+ADAPTERS: Mapping[str, Adapter] = {
+    "bm25s": Adapter("bm25s", "0.3.16", "bm25s_plain"),
+    "fastmcp bm25": Adapter("fastmcp", FASTMCP, "fastmcp_bm25"),
+    "fastmcp regex": Adapter("fastmcp", FASTMCP, "fastmcp_regex"),
+    "dehydrator": Adapter("dehydrator", "0.3.1", "dehydrator_bm25"),
+    "ratel": Adapter("ratel-ai", "0.12.0", "ratel_bm25"),
+    "graph-tool-call": Adapter("graph-tool-call", "0.47.0", "graph_tool_call"),
+    "pydantic-ai": Adapter("pydantic-ai-slim", "2.68.0", "pydantic_ai_local"),
+}
+
+
+@dataclass
+class PeerResults:
+    """What peers reached.
+
+    Attributes:
+        rows: One row a set, kind and peer, the peer as the strategy.
+        versions: The version of each peer that was measured.
+        left_out: Why a peer, or a peer over one set, is not among the rows.
+    """
+
+    rows: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    versions: dict[str, str] = field(default_factory=dict[str, str])
+    left_out: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def measure_peers(folders: Sequence[Path], most: int) -> PeerResults:
+    """Ask every peer over every set; what goes wrong with one is told and touches no other."""
+    results = PeerResults()
+    pythons: dict[str, Path] = {}
+    for name, adapter in ADAPTERS.items():
+        try:
+            pythons[name] = installed(adapter.package, adapter.version)
+        except NoPeerError as error:
+            results.left_out[name] = str(error)
+        else:
+            results.versions[name] = f"{adapter.package} {adapter.version}"
+    for folder in folders:
+        given = read_set(folder, most)
+        names = _names(given)
+        asked = json.dumps(_asked(given, names))
+        for name, python in pythons.items():
+            sys.stderr.write(f"{name}: {given.name} …\n")
+            try:
+                answer = _ask(python, ADAPTERS[name].module, asked)
+            except (OSError, subprocess.SubprocessError, ValueError) as error:
+                results.left_out[f"{name}, {given.name}"] = _reason(error)
+                continue
+            found = [[names[each] for each in hits if each in names] for hits in answer["found"]]
+            cost = {"index_s": answer["index_s"], "query_p50_ms": answer["query_p50_ms"]}
+            results.rows += [
+                {"set": given.name, "strategy": name, **row, **cost} for row in rows(given.requests, found)
+            ]
+    return results
+
+
+def _names(given: RetrievalSet) -> dict[str, str]:
+    """The tools' ids by the names that peers see: server and tool joined as a proxy joins them, each once."""
+    result: dict[str, str] = {}
+    for docs, tools in given.servers:
+        server = _NOT_NAME.sub("_", given.keys[docs.id]).strip("_") or docs.id
+        for tool in tools:
+            name = f"{server}_{_NOT_NAME.sub('_', tool.name).strip('_')}"
+            while name in result:
+                name += "_2"
+            result[name] = tool.id
+    return result
+
+
+def _asked(given: RetrievalSet, names: Mapping[str, str]) -> dict[str, Any]:
+    tools = [tool for _, listed in given.servers for tool in listed]
+    definitions: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "description": tool.description,
+            "inputSchema": cast("Any", tool.input_schema),
+            "outputSchema": tool.output_schema,
+        }
+        for name, tool in zip(names, tools, strict=True)
+    ]
+    return {"tools": definitions, "queries": [request.text for request in given.requests], "limit": DEEPEST}
+
+
+def _ask(python: Path, module: str, asked: str) -> dict[str, Any]:
+    """What an adapter answers.
+
+    Raises:
+        subprocess.SubprocessError: It failed, or took too long.
+        ValueError: It answered no JSON.
+    """
+    ran = subprocess.run(
+        [str(python), "-m", f"bench.retrieval.adapters.{module}"],
+        input=asked,
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+        env=environment(),
+        text=True,
+        timeout=_SECONDS,
+    )
+    return json.loads(ran.stdout)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, subprocess.TimeoutExpired):
+        return f"took more than {error.timeout:g} s"
+    if isinstance(error, subprocess.CalledProcessError):
+        return (str(error.stderr).strip().splitlines() or [f"ended with {error.returncode}"])[-1][:300]
+    return str(error)
