@@ -17,6 +17,8 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from toolcrib.gateway.unread import refusal
+
 pytestmark = pytest.mark.anyio
 
 LIMIT = 20.0
@@ -143,6 +145,45 @@ async def test_junk_on_the_input_costs_nothing_but_itself(modern: Wire) -> None:
 
     assert first["result"] == second["result"]
     assert len(first["result"]["tools"]) == 3
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"name": "odd.nothing", "arguments": {"text": "cut \\ud83d"}}',  # as JavaScript cuts an emoji
+        '{"a":' * 300 + "1" + "}" * 300,
+        '{"limit": ' + "9" * 6_000 + "}",
+    ],
+    ids=["half a surrogate pair", "too deep", "too many digits"],
+)
+async def test_a_request_that_cannot_be_read_is_answered(modern: Wire, arguments: str) -> None:
+    await modern.write(
+        b'{"jsonrpc":"2.0","id":"odd","method":"tools/call","params":{"name":"call_tool","arguments":%b}}\n'
+        % arguments.encode()
+    )
+    answer = await modern.read()
+    after = await modern.modern("tools/list")
+
+    assert answer["id"] == "odd"
+    assert answer["error"]["code"] == -32600  # JSON-RPC 2.0, 5.1: Invalid Request
+    assert "can't be read" in answer["error"]["message"]
+    assert "result" in after
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"jsonrpc":"2.0","method":"notifications/x","params":[1]}',
+        '{"jsonrpc":"2.0","id":1,"result":[1]}',
+        '{"jsonrpc":"2.0","id":1,"error":"no"}',
+        '{"jsonrpc":"2.0","id":true,"method":7}',
+        '{"id":1',
+        "[" * 100_000,
+        '{"jsonrpc":"2.0","id":1,"method":"ping"}',
+    ],
+)
+async def test_only_requests_are_answered(line: str) -> None:
+    assert refusal(line) is None
 
 
 async def test_each_request_of_a_modern_connection_needs_its_envelope(modern: Wire) -> None:

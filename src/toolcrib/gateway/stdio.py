@@ -10,6 +10,7 @@ from toolcrib.crib import ConfigLike, Crib
 from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.pipes import standard_streams
 from toolcrib.gateway.signals import on_stop_signal
+from toolcrib.gateway.unread import Readable
 
 
 async def serve_stdio(gateway: Gateway) -> None:
@@ -20,7 +21,8 @@ async def serve_stdio(gateway: Gateway) -> None:
     """
     with standard_streams() as (lines, writer):
         try:
-            async with stdio_server(cast("Any", lines), cast("Any", writer)) as (read, write):
+            readable = Readable(lines, writer.write)
+            async with stdio_server(cast("Any", readable), cast("Any", writer)) as (read, write):
                 await gateway.server.run(read, write, gateway.server.create_initialization_options())
         except* OSError:
             pass  # nobody reads any more: the client ended without closing its side first
