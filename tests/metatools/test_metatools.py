@@ -216,3 +216,25 @@ async def test_half_a_surrogate_pair_in_a_definition_can_still_be_sent() -> None
             assert text(await doors.call(name, arguments)).encode()
         document = json.loads(text(await doors.call("get_tool_details", {"name": "odd.emoji"})))
         assert document["definition"]["description"] == "Half \ud83d of a pair."
+
+
+async def test_a_meta_that_is_no_object_does_not_cost_the_answer() -> None:
+    class Odd:
+        id = "odd"
+        description = ""
+
+        async def ensure(self) -> None: ...
+
+        async def list(self, method: str) -> list[dict[str, Any]]:
+            schema = {"type": "object", "properties": {"count": {"type": "integer"}}}
+            return [{"name": "create", "inputSchema": schema}]
+
+        async def request(self, method: str, params: Any, context: Any = None) -> dict[str, Any]:
+            return {"content": [{"type": "text", "text": "created"}], "_meta": [1]}
+
+    async with Crib.from_clients({}) as crib:
+        await crib.add_source(Odd())
+        result = await MetaTools(crib).call("call_tool", {"name": "odd.create", "arguments": {"count": "5"}})
+
+    assert text(result) == "created"
+    assert result["_meta"] == {"toolcrib/changes": ['/count: "5" → 5']}

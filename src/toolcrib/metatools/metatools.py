@@ -1,5 +1,7 @@
 """`MetaTools`: answers calls of the constant tools, alike for the gateway, LLM clients and the command line."""
 
+from typing import cast
+
 from toolcrib.broker import LOCAL, Caller, Options
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
@@ -110,4 +112,6 @@ class MetaTools:
             notes[UNVALIDATED_META] = outcome.unvalidated
         if not notes:
             return outcome.result
-        return {**outcome.result, "_meta": {**(outcome.result.get("_meta") or {}), **notes}}
+        meta = outcome.result.get("_meta")
+        kept = cast("JsonObject", meta) if isinstance(meta, dict) else {}
+        return {**outcome.result, "_meta": {**kept, **notes}}
