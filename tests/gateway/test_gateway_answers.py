@@ -1,11 +1,13 @@
 """How an answer is put into the envelope of one client's revision."""
 
 import copy
+import math
 from typing import Any
 
 import pytest
+from pydantic_core import to_json
 
-from toolcrib.gateway.answers import enveloped
+from toolcrib.gateway.answers import REPLACED_META, enveloped
 
 STAMP = "io.modelcontextprotocol/serverInfo"
 MODERN = {"content": [], "resultType": "complete", "_meta": {STAMP: {"name": "toolcrib"}}}
@@ -78,9 +80,34 @@ def nested(depth: int) -> Any:
     return value
 
 
-@pytest.mark.parametrize("value", ["half a pair: \ud83d", nested(500), object()])
+@pytest.mark.parametrize("value", [nested(500), nested(5_000), object()])
 def test_what_json_cannot_carry_is_told_and_does_not_end_the_connection(value: object) -> None:
     result = enveloped(answer(structuredContent={"a": value}), HANDSHAKE, "2025-11-25")
 
     assert result["isError"] is True
     assert "can't be written as JSON" in result["content"][0]["text"]
+
+
+def test_half_a_surrogate_pair_is_replaced_and_the_rest_of_the_answer_stays() -> None:
+    cut = "a page that JavaScript cut \ud83d"
+    result = enveloped(answer(structuredContent={"page": cut, "\udc00": 1, "n": 10**30}), MODERN, "2026-07-28")
+
+    assert result["structuredContent"] == {"page": "a page that JavaScript cut \ufffd", "\ufffd": 1, "n": 10**30}
+    assert result["_meta"][REPLACED_META] == ["/structuredContent/page", "/structuredContent"]
+    assert result.get("isError") is not True
+    assert to_json(result)
+
+
+@pytest.mark.parametrize("number", [math.inf, -math.inf, math.nan])
+def test_a_number_that_is_not_finite_is_never_changed_in_silence(number: float) -> None:
+    result = enveloped(answer(structuredContent={"a/b": [1, number]}), HANDSHAKE, "2025-11-25")
+
+    assert result["structuredContent"] == {"a/b": [1, None]}
+    assert result["_meta"] == {REPLACED_META: ["/structuredContent/a~1b/1"]}
+
+
+def test_a_text_about_numbers_that_are_not_finite_stays_as_it_is() -> None:
+    result = enveloped(answer(structuredContent={"text": "NaN and Infinity"}), HANDSHAKE, "2025-11-25")
+
+    assert result["structuredContent"] == {"text": "NaN and Infinity"}
+    assert "_meta" not in result

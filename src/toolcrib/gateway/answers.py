@@ -7,9 +7,14 @@ out with the values that the upstream sent, members and block types that no revi
 What a client of the `initialize` handshake era can't be given is projected: until 2025-11-25
 `structuredContent` is an object, so any other value is left out, and goes out as JSON text where no text block
 says the same already.
+
+Python reads and JavaScript writes what JSON in UTF-8 has no form for: half a surrogate pair, where a text was cut
+in the middle of an emoji, and numbers that are not finite. Those alone are replaced, by `\ufffd` and null, and
+`_meta` says where; the rest of such an answer is worth having.
 """
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -22,12 +27,17 @@ from toolcrib.catalog import JsonObject
 
 _STRUCTURE = "structuredContent"
 
+REPLACED_META = "toolcrib/replaced"
+"""Member of a result's `_meta` that tells which values had no form in JSON, by JSON Pointer."""
+
+_MOST_TOLD = 20
+
 
 def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version: str) -> JsonObject:
     """A tool's answer as it goes out to a client.
 
-    What can't go out is told in its place as a result marked as an error, because a message that can't be
-    written would end the whole connection.
+    What can't go out even so is told in its place as a result marked as an error, because a message that can't
+    be written would end the whole connection.
 
     Args:
         answer: The result as the upstream sent it, or as Toolcrib made it.
@@ -46,11 +56,54 @@ def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version:
         result["_meta"] = meta
     if protocol_version not in MODERN_PROTOCOL_VERSIONS:
         _project(result)
+    if _is_writable(result):
+        return result
+    places: list[str] = []
     try:
-        to_json(result)
-    except PydanticSerializationError as error:
+        mended = cast("JsonObject", _writable(result, "", places))
+        to_json(mended)
+    except (PydanticSerializationError, RecursionError) as error:
         return _refusal(f"The tool answered with something that can't be written as JSON: {error}", envelope)
-    return result
+    if not places:
+        return result
+    mended["_meta"] = {**mended.get("_meta", {}), REPLACED_META: places[:_MOST_TOLD]}
+    return mended
+
+
+def _is_writable(result: JsonObject) -> bool:
+    try:
+        text = to_json(result)
+    except PydanticSerializationError:
+        return False
+    # These words stand for numbers that are not finite, unless some text has them.
+    return b"NaN" not in text and b"Infinity" not in text
+
+
+def _writable(value: Any, path: str, places: list[str]) -> Any:
+    """A copy with what has no form in JSON replaced; notes where that was."""
+    if isinstance(value, dict):
+        members = cast("dict[str, Any]", value).items()
+        return {_text(key, path, places): _writable(item, f"{path}/{_escaped(key)}", places) for key, item in members}
+    if isinstance(value, list):
+        items = enumerate(cast("list[Any]", value))
+        return [_writable(item, f"{path}/{index}", places) for index, item in items]
+    if isinstance(value, str):
+        return _text(value, path, places)
+    if isinstance(value, float) and not math.isfinite(value):
+        places.append(path)
+        return None
+    return value
+
+
+def _text(text: str, path: str, places: list[str]) -> str:
+    whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if whole != text:
+        places.append(path)
+    return whole
+
+
+def _escaped(key: str) -> str:
+    return key.encode("utf-8", "replace").decode().replace("~", "~0").replace("/", "~1")
 
 
 def _refusal(text: str, envelope: Mapping[str, Any]) -> JsonObject:
