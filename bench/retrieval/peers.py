@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from bench.peers import VERSION as FASTMCP
 from bench.peers import NoPeerError, installed
@@ -105,7 +105,7 @@ def _asked(given: RetrievalSet, names: Mapping[str, str]) -> dict[str, Any]:
         {
             "name": name,
             "description": tool.description,
-            "inputSchema": cast("Any", tool.input_schema),
+            "inputSchema": tool.input_schema,
             "outputSchema": tool.output_schema,
         }
         for name, tool in zip(names, tools, strict=True)
