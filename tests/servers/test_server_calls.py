@@ -146,3 +146,10 @@ async def test_a_server_that_asks_for_what_was_never_declared_is_refused_and_ans
     # -32600 is the SDK's answer for a capability that was not declared, -32601 that for an unknown method.
     assert refused == {"ask-1": -32600, "ask-2": -32600, "ask-3": -32600, "ask-4": -32601}
     assert answers["ask-5"]["result"] == {}
+
+
+@pytest.mark.parametrize("name", ["null", "list", "text", "uncoded", "digits"])
+async def test_an_answer_that_the_protocol_does_not_know_is_told_at_once(stub, open_pool, call, name):
+    async with open_pool(one=stub("Malformed")) as opened:
+        with anyio.fail_after(20), pytest.raises(ProtocolError, match="neither a result nor an error"):
+            await call(opened["one"], name)

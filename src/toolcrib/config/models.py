@@ -90,6 +90,9 @@ class Settings(_Model):
         timeout: Seconds that one call may take, where its server says nothing else.
         start_timeout: Seconds until a starting server must have answered, where it says nothing else.
         max_parallel_starts: Servers that may be starting at the same time.
+        max_running: Server processes that may run at the same time; one more stops the one used least recently.
+        max_memory_mb: Megabytes that all server processes together may take before idle ones are stopped; null
+            sets no bound.
         first_listing_wait: Seconds that a search waits for servers that were never listed before.
         search: How tools are found.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
@@ -99,6 +102,8 @@ class Settings(_Model):
     timeout: Seconds = 60.0
     start_timeout: Seconds = 30.0
     max_parallel_starts: Annotated[int, Field(ge=1, le=256, strict=True)] = 4
+    max_running: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 24
+    max_memory_mb: Annotated[int, Field(ge=1, strict=True)] | None = None
     first_listing_wait: Annotated[float, Field(ge=0, le=600, strict=True, allow_inf_nan=False)] = 5.0
     search: SearchSettings = SearchSettings()
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300

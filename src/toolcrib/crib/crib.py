@@ -360,7 +360,7 @@ class Crib:
                 self._sources.put(server)
                 self._listings.take_stored(server)
                 if server.usable and server.config.options.start == "always":
-                    tasks.start_soon(self._listings.list_quietly, server)
+                    tasks.start_soon(server.keep_running)
             if self.config.servers:
                 tasks.start_soon(
                     record_presence,

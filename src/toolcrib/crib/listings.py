@@ -87,6 +87,7 @@ class Listings:
         async def one(server: McpServer) -> None:
             with suppress(ServerError):
                 await server.stop()
+                server.forgive()
                 await server.ensure()
 
         async with anyio.create_task_group() as tasks:

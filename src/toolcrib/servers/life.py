@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from toolcrib.errors import ServerError
+from toolcrib.servers.breaker import Breaker
 from toolcrib.servers.status import State
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ class Life:
         gone: Set while no owner task exists.
         busy: How many requests use the connection.
         last_used: When the last one ended, on the event loop's clock.
+        breaker: Says how long to leave a failing server alone.
     """
 
     def __init__(self, state: State, reason: str, on_change: Callable[[], None]) -> None:
@@ -61,6 +63,7 @@ class Life:
         self.gone.set()
         self.busy = 0
         self.last_used = 0.0
+        self.breaker = Breaker()
         self._on_change = on_change
 
     def become(self, state: State, reason: str = "", output: tuple[str, ...] = ()) -> None:

@@ -4,6 +4,7 @@ The SDK's session must be entered and left in one task, so nothing else touches 
 """
 
 import math
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 
 import anyio
@@ -13,12 +14,16 @@ from pydantic import ValidationError
 
 from toolcrib.config import ResolvedServer, ServerConfig
 from toolcrib.errors import ConfigError, ServerError, ServerStartError
+from toolcrib.servers.breaker import STEADY_SECONDS
 from toolcrib.servers.causes import reason, unwrapped
 from toolcrib.servers.connection import Connection, Output, connect
 from toolcrib.servers.era import Protocol, RestartInEra
 from toolcrib.servers.life import Attempt, Life
 from toolcrib.servers.listing import ToolListing
 from toolcrib.servers.surroundings import Surroundings
+
+_QUIET_SECONDS = 30.0
+"""Without a request, after which a server counts as idle."""
 
 
 class Owner:
@@ -31,6 +36,7 @@ class Owner:
         listing: Its tools.
         life: What it shares with those who use the connection.
         attempt: What those who wait for the connection wait for.
+        stop: Stops the server and waits until it is gone.
     """
 
     def __init__(
@@ -41,6 +47,7 @@ class Owner:
         listing: ToolListing,
         life: Life,
         attempt: Attempt,
+        stop: Callable[[], Awaitable[None]],
     ) -> None:
         self._id = server_id
         self._config = config
@@ -48,6 +55,8 @@ class Owner:
         self._listing = listing
         self._life = life
         self._attempt = attempt
+        self._stop = stop
+        self._opened_at: float | None = None
 
     async def run(self) -> None:
         """Open, keep and close the connection; a failure is the server's state, and never raised."""
@@ -67,10 +76,13 @@ class Owner:
             self._fail(self._broken(error), output)
         finally:
             self._life.connection = self._life.attempt = self._life.opening = None
+            self._around.berths.leave(self._life)
             if self._attempt.connection is None and self._attempt.error is None:
                 self._attempt.error = ServerStartError(self._id, f"{self._id} was stopped while it started.")
             self._attempt.settled.set()
-            if self._life.state in {"starting", "ready"}:
+            if self._life.state in {"starting", "ready", "idle"}:
+                if self._attempt.connection is not None:
+                    self._life.breaker.reset()
                 self._life.become("dormant")
             self._life.gone.set()
 
@@ -91,6 +103,8 @@ class Owner:
             life.opening = opening
             if life.stop.is_set():
                 opening.cancel()
+            on_its_own = False
+            await self._take_berth(limit)
             async with AsyncExitStack() as stack:
                 async with self._around.starts:
                     opening.deadline = anyio.current_time() + limit
@@ -103,8 +117,10 @@ class Owner:
                     self._hand_out(connection)
                     await self._keep(connection)
                     life.connection = None
-                    await self._note_end(connection, output)
-                return following
+                    on_its_own = connection.ended.is_set() and not life.stop.is_set()
+            if following is None and on_its_own:
+                await self._note_end(connection, output)
+            return following
         if life.stop.is_set():
             return None
         raise ServerStartError(
@@ -112,6 +128,20 @@ class Owner:
             f"{self._id} did not answer within {limit:g} s of its start.",
             hint="Its `toolcrib.start_timeout` can be raised in the configuration.",
         )
+
+    async def _take_berth(self, limit: float) -> None:
+        """Make sure that one more process may run; HTTP servers are none, and those that always run don't count."""
+        if self._config.command is None or self._config.options.start == "always":
+            return
+        try:
+            with anyio.fail_after(limit):
+                await self._around.berths.take(self._life, self._stop)
+        except TimeoutError:
+            raise ServerStartError(
+                self._id,
+                f"{self._id} can't start: {self._around.berths.taken} servers run already, and all are busy.",
+                hint="`toolcrib.max_running` in the configuration says how many may.",
+            ) from None
 
     async def _resolved(self) -> ResolvedServer:
         try:
@@ -142,6 +172,7 @@ class Owner:
         life.connection, life.attempt, life.opening = connection, None, None
         life.last_used = anyio.current_time()
         self._attempt.connection = connection
+        self._opened_at = life.last_used
         life.become("ready")
         self._attempt.settled.set()
 
@@ -160,19 +191,19 @@ class Owner:
             waits.start_soon(self._listing.follow, connection, options.timeout or self._around.timeout)
             if idle is None:
                 return
-            left = idle
-            while left > 0:
-                await anyio.sleep(left)
-                left = idle if life.busy else life.last_used + idle - anyio.current_time()
+            while (unused := 0.0 if life.busy else anyio.current_time() - life.last_used) < idle:
+                quiet = unused >= _QUIET_SECONDS
+                if quiet and life.state == "ready":
+                    life.become("idle")
+                await anyio.sleep((idle if quiet else min(idle, _QUIET_SECONDS)) - unused)
             life.connection = None  # from here on a request opens a new one
             waits.cancel_scope.cancel()
 
     async def _note_end(self, connection: Connection, output: Output) -> None:
-        if not connection.ended.is_set() or self._life.stop.is_set():
-            return
+        """Note an end that nobody asked for, once the transport is closed and its last lines are read."""
         code = await connection.exit_code()
         how = "" if code is None else f" (exit code {code})"
-        self._life.become("failed", f"{self._id} ended on its own{how}.", self._shown(output))
+        self._become_failed(f"{self._id} ended on its own{how}.", self._shown(output))
 
     async def _start_failure(self, connection: Connection, error: Exception) -> str:
         if connection.pid is not None and connection.ended.is_set():
@@ -199,7 +230,14 @@ class Owner:
             self._attempt.error = error
             if shown:
                 error.hint = f"{error.hint} Its last words: {shown[-1]}".strip()
-        self._life.become("failed", str(error), shown)
+        self._become_failed(str(error), shown)
+
+    def _become_failed(self, reason: str, output: tuple[str, ...]) -> None:
+        life = self._life
+        if self._opened_at is not None and anyio.current_time() - self._opened_at >= STEADY_SECONDS:
+            life.breaker.reset()
+        life.breaker.failed()
+        life.become("backing_off" if life.breaker.pause > 0 else "failed", reason, output)
 
     def _shown(self, output: Output) -> tuple[str, ...]:
         """What a server wrote, without what was put into its environment as a secret."""

@@ -11,6 +11,8 @@ from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Config, Variables
 from toolcrib.errors import UsageError, shown
 from toolcrib.schema import server_ids
+from toolcrib.servers.berths import Berths
+from toolcrib.servers.memory import keep_below
 from toolcrib.servers.server import McpServer
 from toolcrib.servers.status import ServerStatus
 from toolcrib.servers.surroundings import Surroundings
@@ -44,10 +46,12 @@ class ServerPool:
         def spawn(task: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
             tasks.start_soon(task, *args)
 
+        berths = Berths(config.settings.max_running)
         self._watchdog = Watchdog(marker)
         around = Surroundings(
             spawn=spawn,
             starts=anyio.CapacityLimiter(config.settings.max_parallel_starts),
+            berths=berths,
             variables=variables,
             watchdog=self._watchdog,
             snapshots=snapshots,
@@ -56,6 +60,8 @@ class ServerPool:
             timeout=config.settings.timeout,
             start_timeout=config.settings.start_timeout,
         )
+        if (ceiling := config.settings.max_memory_mb) is not None:
+            tasks.start_soon(keep_below, ceiling * 1_000_000, berths, self._groups)
         ids = server_ids(config.servers)
         self._servers: Mapping[str, McpServer] = {
             ids[key]: McpServer(ids[key], entry, around) for key, entry in config.servers.items()
@@ -83,6 +89,10 @@ class ServerPool:
             known = ", ".join(list(self._servers)[:30]) or "none"
             raise UsageError(f"There is no server {shown(server)}.", hint=f"The configured ones: {known}.")
         return found
+
+    def _groups(self) -> set[int]:
+        """The process groups of the running servers."""
+        return {pid for server in self if (pid := server.status.pid) is not None}
 
     async def close(self) -> None:
         """Stop all servers at once and wait until their processes are gone."""

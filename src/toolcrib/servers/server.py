@@ -1,6 +1,7 @@
 """One configured MCP server as a source: connected when first needed, by a task that owns the connection."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -9,6 +10,7 @@ import anyio
 from toolcrib.catalog import NO_CONTEXT, JsonObject, ListMethod, RequestContext, RequestMethod, Snapshot
 from toolcrib.config import ServerConfig
 from toolcrib.errors import ServerClosedError, ServerError, ServerStartError
+from toolcrib.servers.breaker import FIRST_PAUSE
 from toolcrib.servers.life import Attempt, Life
 from toolcrib.servers.listing import ToolListing
 from toolcrib.servers.status import ServerStatus, State
@@ -122,6 +124,20 @@ class McpServer:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""
         await self._connected()
 
+    def forgive(self) -> None:
+        """Let the next need try again at once, however often it has failed."""
+        self._life.breaker.reset()
+
+    async def keep_running(self) -> None:
+        """Keep a server running that is always to run: start it, and again whenever it has ended on its own."""
+        life = self._life
+        while not life.stop.is_set():
+            with suppress(ServerError):
+                await self.ensure()
+            await life.gone.wait()
+            if not life.stop.is_set():
+                await anyio.sleep(max(life.breaker.pause, FIRST_PAUSE))
+
     async def stop(self) -> None:
         """End the connection and the server's processes, and wait until they are gone."""
         life = self._life
@@ -144,12 +160,16 @@ class McpServer:
 
     async def _use_once(self, send: "Callable[[Connection], Awaitable[_Answer]]") -> _Answer:
         connection = await self._connected()
-        self._life.busy += 1
+        life = self._life
+        life.busy += 1
+        if life.state == "idle":
+            life.become("ready")
         try:
             return await send(connection)
         finally:
-            self._life.busy -= 1
-            self._life.last_used = anyio.current_time()
+            life.busy -= 1
+            life.last_used = anyio.current_time()
+            self._around.berths.touch()
 
     async def _connected(self) -> "Connection":
         life = self._life
@@ -164,6 +184,12 @@ class McpServer:
             if attempt is not None:
                 break
             if life.gone.is_set():
+                if (pause := life.breaker.pause) > 0:
+                    raise ServerStartError(
+                        self.id,
+                        f"{self.id} failed several times in a row, and is left alone for {pause:.0f} s: {life.reason}",
+                        hint=f"toolcrib servers --refresh {self.id} tries at once.",
+                    )
                 attempt = self._begin()
                 break
             await life.gone.wait()  # the owner of an ended connection is still clearing up
@@ -181,7 +207,7 @@ class McpServer:
         life = self._life
         attempt = life.attempt = Attempt()
         life.stop, life.gone = anyio.Event(), anyio.Event()
-        self._around.spawn(Owner(self.id, self.config, self._around, self._listing, life, attempt).run)
+        self._around.spawn(Owner(self.id, self.config, self._around, self._listing, life, attempt, self.stop).run)
         return attempt
 
 

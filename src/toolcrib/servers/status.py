@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["dormant", "starting", "ready", "failed", "disabled"]
-"""`dormant`: not connected, and started when needed. `failed`: the last attempt failed; the next need tries
-again."""
+State = Literal["dormant", "starting", "ready", "idle", "failed", "backing_off", "disabled"]
+"""`dormant`: not connected, and started when needed. `idle`: connected, and unused for a while. `failed`: the last
+attempt failed; the next need tries again. `backing_off`: several failed in a row; no attempt is made for a while."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import anyio
 import anyio.to_thread
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client.stdio import get_default_environment
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from toolcrib.errors import ServerStartError
 from toolcrib.servers.stderr import StderrTail
@@ -34,6 +34,12 @@ if TYPE_CHECKING:
 MAX_LINE = 128 * 1024 * 1024
 """Bytes of one message. Real servers list up to 581 kB and answer 6 MB in a line; beyond this a server is
 taken to be broken."""
+
+_MOST_OF_A_LINE = 4_096
+"""Characters read of standard error at once: a server may never end its line."""
+
+_MOST_DIGITS = 4_000
+"""Python reads no longer integers."""
 
 _EXIT_GRACE = 2.0
 _KILL_GRACE = 2.0
@@ -159,8 +165,11 @@ def _drain_in_thread(descriptor: int, tail: StderrTail) -> threading.Thread:
 
     def drain() -> None:
         with os.fdopen(descriptor, "r", encoding="utf-8", errors="replace") as stream:
-            for line in stream:
-                tail.add(line)
+            begins = True
+            while piece := stream.readline(_MOST_OF_A_LINE):
+                if begins:
+                    tail.add(piece)
+                begins = piece.endswith("\n")
 
     thread = threading.Thread(target=drain, name="toolcrib-stderr", daemon=True)
     thread.start()
@@ -205,12 +214,37 @@ def _parsed(line: bytes) -> "JSONRPCMessage | None":
         return jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
         pass
+    text = line.decode("utf-8", "replace")
     try:
         # The quick parser refuses lone surrogates, which JavaScript writes, great depths, and what is not UTF-8.
-        value = json.loads(line.decode("utf-8", "replace"))
-        return jsonrpc_message_adapter.validate_python(value, by_name=False)
-    except (ValueError, RecursionError):
+        return jsonrpc_message_adapter.validate_python(json.loads(text), by_name=False)
+    except RecursionError:
         return None
+    except ValueError:
+        return _unusable_answer(text)
+
+
+def _unusable_answer(text: str) -> "JSONRPCMessage | None":
+    """An error in place of an answer that is none of the protocol's, so that nobody waits for a better one."""
+    try:
+        value: Any = json.loads(text, parse_int=_whole)
+    except ValueError:
+        return None
+    if not isinstance(value, dict):
+        return None
+    answer = cast("dict[str, Any]", value)
+    answered = answer.get("id")
+    if "method" in answer or not answer.keys() & {"result", "error"}:
+        return None
+    if not isinstance(answered, int | str) or isinstance(answered, bool):
+        return None
+    message = "what it sent is neither a result nor an error that the protocol allows"
+    return JSONRPCError(jsonrpc="2.0", id=answered, error=ErrorData(code=INTERNAL_ERROR, message=message))
+
+
+def _whole(digits: str) -> int:
+    """An integer; 0 in place of one with more digits than Python reads."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else 0
 
 
 def _line_of(message: "JSONRPCMessage") -> bytes:

@@ -9,6 +9,7 @@ import anyio
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Variables
 from toolcrib.redact import Secrets
+from toolcrib.servers.berths import Berths
 from toolcrib.servers.status import ServerStatus
 from toolcrib.servers.watchdog import Watchdog
 
@@ -28,6 +29,7 @@ class Surroundings:
     Attributes:
         spawn: Starts a server's owner task.
         starts: Bounds how many servers start at once.
+        berths: Bounds how many server processes run at once.
         variables: Resolves `${…}` at connect time.
         watchdog: Ends the servers should this process end without doing so; gives them their marker.
         snapshots: Where listings are kept.
@@ -41,6 +43,7 @@ class Surroundings:
 
     spawn: Spawn
     starts: anyio.CapacityLimiter
+    berths: Berths
     variables: Variables
     watchdog: Watchdog
     snapshots: SnapshotStore
