@@ -7,6 +7,9 @@ from toolcrib.errors import ServerStartError
 
 pytestmark = pytest.mark.anyio
 
+RESTS = (0.05, 0.1, 0.2, 0.4)
+"""Seconds between two listings that follow on each other, the first two apart."""
+
 
 @pytest.mark.parametrize("mode", ["Changing", "ModernChanging"])
 async def test_a_change_of_the_listing_is_taken_over_in_both_eras(stub, open_pool, call, mode):
@@ -20,6 +23,22 @@ async def test_a_change_of_the_listing_is_taken_over_in_both_eras(stub, open_poo
         assert list(opened.listings[-1].definitions.names) == ["change", "after"]
         assert list(opened["one"].snapshot.definitions.names) == ["change", "after"]
     assert server.starts == 1
+
+
+async def test_a_server_that_reports_change_after_change_is_listed_ever_more_seldom(stub, open_pool):
+    server = stub("Restless")
+    async with open_pool(one=server) as opened:
+        with anyio.fail_after(20):
+            await opened["one"].ensure()
+            await opened.until(lambda: len(opened.listings) >= 6)
+    asked = [
+        each["at"]
+        for each in server.records
+        if each["event"] == "received" and each["message"].get("method") == "tools/list"
+    ]
+    assert [later - earlier > rest for earlier, later, rest in zip(asked[1:], asked[2:], RESTS, strict=False)] == [
+        True
+    ] * len(RESTS)
 
 
 async def test_a_server_is_told_of_no_subscription_it_did_not_offer(stub, open_pool, call):

@@ -3,6 +3,7 @@
 import itertools
 import os
 import sys
+import tracemalloc
 
 import anyio
 import pytest
@@ -201,6 +202,17 @@ async def test_a_child_runs_where_it_is_told_to_and_leads_its_own_process_group(
 async def test_a_server_that_floods_standard_error_is_not_held_up(stub, open_pool, call):
     async with open_pool(one=stub("Talkative")) as opened:
         assert (await call(opened["one"], "echo"))["isError"] is False
+
+
+async def test_a_line_without_end_on_standard_error_takes_no_memory(stub, open_pool, call):
+    async with open_pool(one=stub("LineWithoutEnd")) as opened:
+        await opened["one"].ensure()
+        tracemalloc.start()
+        try:
+            assert (await call(opened["one"], "echo"))["isError"] is False
+            assert tracemalloc.get_traced_memory()[1] < 10_000_000  # of 100 MB written
+        finally:
+            tracemalloc.stop()
 
 
 async def test_a_listing_that_the_server_refuses_fails_its_start_with_its_words(stub, open_pool):

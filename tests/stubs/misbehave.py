@@ -153,6 +153,32 @@ class HangOrCrash(HangInCall):
         return super().call(name, arguments, params, request_id)
 
 
+class Malformed(Stub):
+    """Answers calls with what is neither a result nor an error, each tool in its own way."""
+
+    answers = {  # noqa: RUF012
+        "null": '"result":null',
+        "list": '"result":[1]',
+        "text": '"error":"no"',
+        "uncoded": '"error":{"message":"no"}',
+        "digits": '"result":{"content":[],"n":' + "9" * 6_000 + "}",
+    }
+    tools = tuple(tool(name) for name in answers)
+
+    def call(self, name, arguments, params, request_id):
+        self.write(f'{{"jsonrpc":"2.0","id":{request_id},{self.answers[name]}}}\n'.encode())
+
+
+class LineWithoutEnd(Stub):
+    """Writes 100 MB to standard error without ending the line, before it answers."""
+
+    def call(self, name, arguments, params, request_id):
+        for _ in range(100):
+            sys.stderr.write("x" * 1_000_000)
+        sys.stderr.flush()
+        return super().call(name, arguments, params, request_id)
+
+
 class Big(Stub):
     """Answers with as many bytes of text as are asked for, 50 MB unless said otherwise."""
 
@@ -221,6 +247,21 @@ class Changing(Stub):
         return super().call(name, arguments, params, request_id)
 
 
+class ShortTtl(Modern):
+    """Renames a tool at each call of `change` and says nothing, but had let its list be fresh for a millisecond."""
+
+    tools = (tool("change"), tool("before"))
+
+    def answer(self, method, params, request_id):
+        result = super().answer(method, params, request_id)
+        return {**result, "ttlMs": 1, "cacheScope": "public"} if method == "tools/list" else result
+
+    def call(self, name, arguments, params, request_id):
+        if name == "change":
+            self.tools = (tool("change"), tool("after"))
+        return super().call(name, arguments, params, request_id)
+
+
 class ModernChanging(Changing):
     """Does the same in the era of 2026-07-28, where only subscribers are told."""
 
@@ -238,6 +279,17 @@ class ModernChanging(Changing):
 
     def notify(self, method, params=None):
         super().notify(method, params or {"_meta": self.subscription})
+
+
+class Restless(Stub):
+    """Reports a change of its tools whenever it is asked for them."""
+
+    tells_of_changes = True
+
+    def answer(self, method, params, request_id):
+        if method == "tools/list":
+            self.notify("notifications/tools/list_changed")
+        return super().answer(method, params, request_id)
 
 
 class HangInList(Stub):

@@ -13,6 +13,11 @@ from toolcrib.errors import ProtocolError, ServerError, ServerStartError, StoreE
 if TYPE_CHECKING:
     from toolcrib.servers.connection import Connection
 
+_SHORTEST_REST = 0.05
+_LONGEST_REST = 60.0
+"""Seconds between two listings of a server that reports one change after the other; the rest doubles each time.
+Some report a change whenever they are asked for their list."""
+
 _FIRST_PAUSE = 1.0
 _LONGEST_PAUSE = 60.0
 """Seconds before a lost subscription is opened again; the pause doubles each time."""
@@ -39,6 +44,8 @@ class ToolListing:
         self._snapshots = snapshots
         self._on_listed = on_listed
         self._outdated = anyio.Event()
+        self._ttl: float | None = None
+        self._listed_at = 0.0
         self.snapshot = snapshots.load(server, config_hash)
 
     async def fetch(self, connection: "Connection", timeout: float) -> None:
@@ -58,7 +65,8 @@ class ToolListing:
         entries: list[Any] = []
         if connection.offers("tools"):
             try:
-                entries = await connection.list("tools/list", timeout)
+                entries, self._ttl = await connection.list_with_ttl("tools/list", timeout)
+                self._listed_at = anyio.current_time()
             except ProtocolError as error:
                 if self.snapshot is None:
                     raise ServerStartError(
@@ -76,19 +84,36 @@ class ToolListing:
             self.snapshot = fresh  # a state directory that can't be written costs only the next start
         self._on_listed(self.snapshot)
 
+    def note_use(self) -> None:
+        """List again in the background if the server's own promise of freshness has run out.
+
+        Until that is done the old listing serves: a promise that ran out is no change. Most servers make none.
+        """
+        if self._ttl is not None and anyio.current_time() >= self._listed_at + self._ttl:
+            self._ttl = None
+            self._outdated.set()
+
     async def changed(self) -> None:
         """Take a `list_changed` notification."""
         self._outdated.set()
 
     async def follow(self, connection: "Connection", timeout: float) -> None:
-        """List again after each change, until cancelled; many changes in a row cause at most two listings."""
+        """List again after each change, until cancelled; many changes at once cause at most two listings, and the
+        more often a server reports one, the longer it waits."""
         async with anyio.create_task_group() as tasks:
             if connection.negotiated.modern and connection.tells_of_changes("tools"):
                 tasks.start_soon(self._subscribe, connection)
+            rest, listed = 0.0, -_LONGEST_REST
             while True:
                 await self._outdated.wait()
+                if anyio.current_time() - listed > 2 * max(rest, _SHORTEST_REST):
+                    rest = 0.0
+                else:
+                    rest = min(max(2 * rest, _SHORTEST_REST), _LONGEST_REST)
+                await anyio.sleep(rest)
                 with suppress(ServerError):  # the end of the connection is its owner's matter; the old listing stays
                     await self.fetch(connection, timeout)
+                listed = anyio.current_time()
 
     async def _subscribe(self, connection: "Connection") -> None:
         """Hear of changes from 2026-07-28 on, where they are sent to subscribers alone.
