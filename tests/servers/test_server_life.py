@@ -11,6 +11,15 @@ RESTS = (0.05, 0.1, 0.2, 0.4)
 """Seconds between two listings that follow on each other, the first two apart."""
 
 
+async def test_a_promise_of_freshness_that_has_run_out_lists_again_at_the_next_use(stub, open_pool, call):
+    async with open_pool(one=stub("ShortTtl")) as opened:
+        await call(opened["one"], "change")
+        listed = len(opened.listings)
+        while len(opened.listings) == listed:
+            await call(opened["one"], "other")
+        assert "after" in opened.listings[-1].definitions.names
+
+
 @pytest.mark.parametrize("mode", ["Changing", "ModernChanging"])
 async def test_a_change_of_the_listing_is_taken_over_in_both_eras(stub, open_pool, call, mode):
     server = stub(mode)

@@ -1,5 +1,6 @@
 """One live connection to a server: the transport, the session on it, and requests that return raw JSON."""
 
+import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
 CLIENT_INFO = Implementation(name="toolcrib", version=__version__)
 
 _MOST_PAGES = 1_000
+
+_LONGEST_TTL = 24 * 3600.0
+"""Seconds: a longer promise is not believed."""
 
 _EXIT_SECONDS = 1.0
 """Between the end of its output and the exit of a process."""
@@ -112,17 +116,24 @@ class Connection:
         """Settle the protocol era; see `negotiate`."""
         self._negotiated = await negotiate(self.session, protocol, probe_timeout=probe_timeout)
 
-    async def list(self, method: ListMethod, timeout: float) -> list[Any]:
-        """All entries over all pages, as sent. A cursor that repeats ends the list.
+    async def list_with_ttl(self, method: ListMethod, timeout: float) -> tuple[list[Any], float | None]:
+        """All entries over all pages, as sent, and for how many seconds they count as fresh; a cursor that repeats
+        ends the list.
+
+        The time is the server's promise, of several pages the shortest; None where it makes none (specification
+        2026-07-28, server/utilities/caching).
 
         Raises:
-            ServerError: See `request`.
+            ServerError: See `send`.
         """
         entries: list[Any] = []
+        ttl: float | None = None
         seen: set[str] = set()
         params: JsonObject = {}
         for _ in range(_MOST_PAGES):
             result = await self.send(method, params, RequestContext(timeout=timeout))
+            if isinstance(hint := result.get("ttlMs"), int | float) and hint > 0:
+                ttl = min(ttl or math.inf, min(hint / 1000, _LONGEST_TTL))
             page = result.get(LIST_MEMBERS[method])
             if isinstance(page, list):
                 entries += cast("list[Any]", page)
@@ -131,7 +142,11 @@ class Connection:
                 break
             seen.add(cursor)
             params = {"cursor": cursor}
-        return entries
+        return entries, ttl
+
+    async def list(self, method: ListMethod, timeout: float) -> list[Any]:
+        """All entries over all pages, as sent; see `list_with_ttl`."""
+        return (await self.list_with_ttl(method, timeout))[0]
 
     async def request(self, method: RequestMethod, params: JsonObject, context: RequestContext) -> JsonObject:
         """Send a request that may have an effect; see `send`."""

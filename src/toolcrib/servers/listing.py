@@ -44,6 +44,8 @@ class ToolListing:
         self._snapshots = snapshots
         self._on_listed = on_listed
         self._outdated = anyio.Event()
+        self._ttl: float | None = None
+        self._listed_at = 0.0
         self.snapshot = snapshots.load(server, config_hash)
 
     async def fetch(self, connection: "Connection", timeout: float) -> None:
@@ -63,7 +65,8 @@ class ToolListing:
         entries: list[Any] = []
         if connection.offers("tools"):
             try:
-                entries = await connection.list("tools/list", timeout)
+                entries, self._ttl = await connection.list_with_ttl("tools/list", timeout)
+                self._listed_at = anyio.current_time()
             except ProtocolError as error:
                 if self.snapshot is None:
                     raise ServerStartError(
@@ -80,6 +83,19 @@ class ToolListing:
         except StoreError:
             self.snapshot = fresh  # a state directory that can't be written costs only the next start
         self._on_listed(self.snapshot)
+
+    def note_use(self) -> None:
+        """List again in the background if the server's own promise of freshness has run out.
+
+        Until that is done the old listing serves: a promise that ran out is no change. Most servers make none.
+        """
+        if self._ttl is not None and anyio.current_time() >= self._listed_at + self._ttl:
+            self._ttl = None
+            self._outdated.set()
+
+    async def changed(self) -> None:
+        """Take a `list_changed` notification."""
+        self._outdated.set()
 
     async def follow(self, connection: "Connection", timeout: float) -> None:
         """List again after each change, until cancelled; many changes at once cause at most two listings, and the

@@ -160,6 +160,7 @@ class McpServer:
 
     async def _use_once(self, send: "Callable[[Connection], Awaitable[_Answer]]") -> _Answer:
         connection = await self._connected()
+        self._listing.note_use()
         life = self._life
         life.busy += 1
         if life.state == "idle":
