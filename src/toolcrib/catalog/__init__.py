@@ -3,6 +3,7 @@
 from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions, to_line
 from toolcrib.catalog.metadata import ToolMetadata
 from toolcrib.catalog.registry import ToolRegistry
+from toolcrib.catalog.sent import as_sent, definition_tokens
 from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
 from toolcrib.catalog.source import (
     LIST_MEMBERS,
@@ -34,5 +35,7 @@ __all__ = [
     "ToolMetadata",
     "ToolRegistry",
     "VisibleSet",
+    "as_sent",
+    "definition_tokens",
     "to_line",
 ]

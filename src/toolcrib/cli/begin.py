@@ -1,24 +1,12 @@
 """How to begin: what to do without a configuration, and how a client is told of Toolcrib."""
 
 import json
-import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-_CLIENT_FILES = (
-    "~/.config/Claude/claude_desktop_config.json",
-    "~/Library/Application Support/Claude/claude_desktop_config.json",
-    "%APPDATA%/Claude/claude_desktop_config.json",
-    "~/.cursor/mcp.json",
-    "~/.codeium/windsurf/mcp_config.json",
-    "~/.config/Code/User/mcp.json",
-    "~/Library/Application Support/Code/User/mcp.json",
-    "%APPDATA%/Code/User/mcp.json",
-    "~/.copilot/mcp-config.json",
-)
-"""Where Claude Desktop, Cursor, Windsurf, VS Code and Copilot keep their servers, by system."""
+from toolcrib.config import client_files
 
 
 def how_to_begin(folder: Path) -> str:
@@ -27,12 +15,12 @@ def how_to_begin(folder: Path) -> str:
     Args:
         folder: The user's own configuration folder.
     """
-    found = next(_client_files(), None)
+    found = next(client_files(), None)
     example = {"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}
     return "\n".join(
         [
             "Toolcrib reads the file that your client has already:",
-            f"  toolcrib servers --config {quoted(str(found)) if found else 'FILE'}",
+            f"  toolcrib servers --config {quoted(str(found.path)) if found else 'FILE'}",
             f"or any *.json in {folder}, such as:",
             f"  {json.dumps(example)}",
             "To see it at work without any configuration: toolcrib demo",
@@ -68,13 +56,6 @@ def client_commands(configs: Sequence[Path]) -> dict[str, str]:
         "Codex": f"codex mcp add toolcrib -- {words}",
         "VS Code": f"code --add-mcp {quoted(entry)}",
     }
-
-
-def _client_files() -> Iterator[Path]:
-    for place in _CLIENT_FILES:
-        path = Path(os.path.expandvars(os.path.expanduser(place)))
-        if path.is_file():
-            yield path
 
 
 def quoted(word: str) -> str:

@@ -1,11 +1,10 @@
 """What tool definitions cost a model in tokens, with Toolcrib and without."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolcrib.tokens import count_tokens, counter_name
 
@@ -13,9 +12,6 @@ if TYPE_CHECKING:
     from toolcrib.catalog import Tool
     from toolcrib.crib import Crib
     from toolcrib.metatools import MetaTools
-
-_SENT = ("name", "description", "inputSchema")
-"""The members of a definition that clients send to a model."""
 
 _SAMPLE_SEARCHES = 9
 
@@ -77,6 +73,7 @@ class Costs:
 
 async def count_costs(crib: "Crib") -> Costs:
     """Count what the tools of an open crib cost; servers that were never listed count nothing."""
+    from toolcrib.catalog import as_sent, definition_tokens
     from toolcrib.metatools import MetaTools
 
     tools: dict[str, int] = {}
@@ -90,19 +87,6 @@ async def count_costs(crib: "Crib") -> Costs:
     constant = MetaTools(crib)
     surface = sum(count_tokens(as_sent(each)) for each in constant.definitions())
     return Costs(counter_name(), tools, servers, surface, await _search_tokens(constant, sample))
-
-
-def definition_tokens(tool: "Tool") -> int:
-    """Tokens of one tool's definition as a client sends it."""
-    from toolcrib.schema import wire_name
-
-    return count_tokens(as_sent({**tool.definition, "name": wire_name(tool.server, tool.name)}))
-
-
-def as_sent(definition: Mapping[str, Any]) -> str:
-    """The members of a definition that clients send to a model, as compact JSON."""
-    members = {name: definition[name] for name in _SENT if definition.get(name) is not None}
-    return json.dumps(members, ensure_ascii=False, separators=(",", ":"))
 
 
 async def _search_tokens(constant: "MetaTools", tools: "Sequence[Tool]") -> int:

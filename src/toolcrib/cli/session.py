@@ -2,14 +2,13 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolcrib.cli.begin import how_to_begin
 from toolcrib.cli.logs import keep_logs_quiet
 from toolcrib.cli.streams import tell, warn
-from toolcrib.config import Config, ServerConfig, load_config, user_config_dir
+from toolcrib.config import Config, load_config, starts_itself, user_config_dir
 from toolcrib.errors import ConfigError, UnknownToolError, shown
 
 if TYPE_CHECKING:
@@ -41,23 +40,10 @@ def read_config(files: Sequence[Path] | None) -> Config:
 
 def _without_itself(config: Config) -> Config:
     """The configuration without an entry that would start Toolcrib on this same configuration, and so for ever."""
-    kept = {key: server for key, server in config.servers.items() if not _starts_itself(server, config.paths)}
+    kept = {key: server for key, server in config.servers.items() if not starts_itself(server, config.paths)}
     for key in config.servers.keys() - kept.keys():
         warn(f"Server {shown(key)} is Toolcrib itself on this same configuration, and left out.")
     return replace(config, servers=kept)
-
-
-def _starts_itself(server: ServerConfig, files: Sequence[Path]) -> bool:
-    words = [server.command or "", *server.args]
-    named = any(Path(word).stem.lower() == "toolcrib" for word in words)
-    if not named or "serve" not in words:
-        return False
-    inner = [Path(following).expanduser() for word, following in pairwise([*words, ""]) if word in {"--config", "-c"}]
-    inner += [Path(word.partition("=")[2]).expanduser() for word in words if word.startswith("--config=")]
-    folder = user_config_dir()
-    return any(path.absolute() in files for path in inner) or (
-        not inner and any(path.parent == folder for path in files)
-    )
 
 
 def resting(config: Config, *, lists: bool = False) -> Config:

@@ -1,12 +1,14 @@
 """Configuration: the files that people already have, as typed values."""
 
+from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, starts_itself
 from toolcrib.config.load import Config, config_from_mapping, load_config
 from toolcrib.config.models import Effect, SearchSettings, ServerOptions, Settings
 from toolcrib.config.paths import user_config_dir, user_state_dir
 from toolcrib.config.server import ResolvedServer, ServerConfig, Transport
-from toolcrib.config.variables import Input, Variables, system_keyring
+from toolcrib.config.variables import Input, Variables, input_variable, system_keyring
 
 __all__ = [
+    "ClientFile",
     "Config",
     "Effect",
     "Input",
@@ -17,8 +19,12 @@ __all__ = [
     "Settings",
     "Transport",
     "Variables",
+    "client_files",
     "config_from_mapping",
+    "input_variable",
+    "is_toolcrib",
     "load_config",
+    "starts_itself",
     "system_keyring",
     "user_config_dir",
     "user_state_dir",

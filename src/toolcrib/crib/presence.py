@@ -16,6 +16,7 @@ from toolcrib.events import EventBus, Missed, ServerStateChanged
 from toolcrib.servers import ServerStatus
 from toolcrib.servers.watchdog import end_processes
 from toolcrib.store import (
+    STORE_FILE,
     Lease,
     ServerState,
     Store,
@@ -24,9 +25,6 @@ from toolcrib.store import (
     open_store,
     reclaim_instance,
 )
-
-_STORE_FILE = "toolcrib.db"
-
 
 Hashes = Mapping[str, str]
 """The hash of each server's configuration by its id: other instances may run other servers under the same ids."""
@@ -51,7 +49,7 @@ async def record_presence(
             if isinstance(change, ServerStateChanged):
                 break
         try:
-            store = await anyio.to_thread.run_sync(open_store, state_dir / _STORE_FILE)
+            store = await anyio.to_thread.run_sync(open_store, state_dir / STORE_FILE)
         except StoreError:
             return
         try:
@@ -83,7 +81,7 @@ async def states_elsewhere(state_dir: Path, instance: str, hashes: Hashes) -> di
     Raises:
         StoreError: The store can't be read.
     """
-    path = state_dir / _STORE_FILE
+    path = state_dir / STORE_FILE
     if not await anyio.Path(path).exists():
         return {}
     store = await anyio.to_thread.run_sync(open_store, path)

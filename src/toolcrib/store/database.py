@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
+STORE_FILE = "toolcrib.db"
+"""The name of the SQLite file inside the state directory."""
+
 BUSY_TIMEOUT = 5.0
 """Seconds that a transaction waits for another process to finish its own."""
 
