@@ -89,7 +89,7 @@ async def crib(
 
     config = {
         "mcpServers": {server: entry(server) for server in sent},
-        "toolcrib": {"max_parallel_starts": 8},
+        "toolcrib": {"max_parallel_starts": 8, "max_running": 200},
     }
     async with Crib.open(config, state_dir=folder / "state") as opened:
         with anyio.fail_after(120):
