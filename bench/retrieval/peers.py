@@ -1,6 +1,7 @@
 """Peers' own search over the same sets, scored by the same measures."""
 
 import json
+import random
 import re
 import subprocess
 import sys
@@ -13,10 +14,15 @@ from bench.peers import VERSION as FASTMCP
 from bench.peers import NoPeerError, installed
 from bench.processes import ROOT, environment
 from bench.retrieval.metrics import DEEPEST, rows
-from bench.retrieval.sets import RetrievalSet, read_set
+from bench.retrieval.sets import Request, RetrievalSet, read_set
 
-_SECONDS = 900
-"""A peer that takes longer over one set is left out there."""
+_SECONDS = 600
+"""A peer that takes longer over one set, its index included, is left out there."""
+
+_SECONDS_ASKED = 120
+"""Requests go on that long; a slower peer is scored by those that it answered, which are a random part of all."""
+
+_SEED = 20261130
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 
@@ -70,7 +76,9 @@ def measure_peers(folders: Sequence[Path], most: int) -> PeerResults:
     for folder in folders:
         given = read_set(folder, most)
         names = _names(given)
-        asked = json.dumps(_asked(given, names))
+        requests = list(given.requests)
+        random.Random(_SEED).shuffle(requests)
+        asked = json.dumps(_asked(given, names, requests))
         for name, python in pythons.items():
             sys.stderr.write(f"{name}: {given.name} …\n")
             try:
@@ -80,9 +88,8 @@ def measure_peers(folders: Sequence[Path], most: int) -> PeerResults:
                 continue
             found = [[names[each] for each in hits if each in names] for hits in answer["found"]]
             cost = {"index_s": answer["index_s"], "query_p50_ms": answer["query_p50_ms"]}
-            results.rows += [
-                {"set": given.name, "strategy": name, **row, **cost} for row in rows(given.requests, found)
-            ]
+            answered = rows(requests[: len(found)], found)
+            results.rows += [{"set": given.name, "strategy": name, **row, **cost} for row in answered]
     return results
 
 
@@ -99,7 +106,7 @@ def _names(given: RetrievalSet) -> dict[str, str]:
     return result
 
 
-def _asked(given: RetrievalSet, names: Mapping[str, str]) -> dict[str, Any]:
+def _asked(given: RetrievalSet, names: Mapping[str, str], requests: Sequence[Request]) -> dict[str, Any]:
     tools = [tool for _, listed in given.servers for tool in listed]
     definitions: list[dict[str, Any]] = [
         {
@@ -110,7 +117,8 @@ def _asked(given: RetrievalSet, names: Mapping[str, str]) -> dict[str, Any]:
         }
         for name, tool in zip(names, tools, strict=True)
     ]
-    return {"tools": definitions, "queries": [request.text for request in given.requests], "limit": DEEPEST}
+    queries = [request.text for request in requests]
+    return {"tools": definitions, "queries": queries, "limit": DEEPEST, "seconds": _SECONDS_ASKED}
 
 
 def _ask(python: Path, module: str, asked: str) -> dict[str, Any]:

@@ -52,13 +52,16 @@ def print_strategy(strategy: str, rows: Sequence[Row], results: Sequence[Row]) -
 
 
 def print_peers(rows: Sequence[Row], names: Iterable[str], left_out: Mapping[str, str]) -> None:
-    """R@5 of every strategy and peer, column by column."""
+    """R@5 of every strategy and peer, column by column; `~` where a slow peer answered only a part."""
     names = list(names)
     columns = list(dict.fromkeys((row["set"], row.get("kind", "")) for row in rows))
     lines: list[tuple[str, ...]] = []
     for column in columns:
         reached = [value(rows, name, column, "R@5") for name in names]
-        lines.append((shown(column), *("" if each is None else f"{each:.1f}" for each in reached)))
+        asked = [value(rows, name, column, "queries") or 0 for name in names]
+        part = ["~" if count < max(asked) else "" for count in asked]
+        cells = ("" if each is None else f"{sign}{each:.1f}" for each, sign in zip(reached, part, strict=True))
+        lines.append((shown(column), *cells))
     if all(column in columns for column in AVERAGED):
         means = [mean(rows, name, "R@5") for name in names]
         lines.append(("mean of ten", *("" if each is None else f"{each:.1f}" for each in means)))

@@ -107,7 +107,12 @@ def test_an_adapter_answers_with_what_a_peer_finds(monkeypatch: pytest.MonkeyPat
         names = [tool["name"] for tool in tools]
         return lambda query, limit: [name for name in names if query in name]
 
-    asked = {"tools": [{"name": "a_read"}, {"name": "b_read"}], "queries": ["read", "b_", "none"], "limit": 1}
+    asked = {
+        "tools": [{"name": "a_read"}, {"name": "b_read"}],
+        "queries": ["read", "b_", "none"],
+        "limit": 1,
+        "seconds": 9,
+    }
     monkeypatch.setattr(sys, "stdin", io.StringIO(json.dumps(asked)))
     monkeypatch.setattr(sys, "stdout", sys.stdout)
     answer(build)
