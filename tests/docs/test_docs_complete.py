@@ -96,6 +96,8 @@ def json_of(value: Any) -> str:
     match value:
         case None:
             return "null"
+        case bool():
+            return "true" if value else "false"
         case str():
             return f'"{value}"'
         case tuple():
@@ -136,5 +138,5 @@ def errors(base: type[ToolcribError]) -> Iterator[type[ToolcribError]]:
 
 
 def test_the_pages_of_the_site_are_those_of_the_folder() -> None:
-    named = re.findall(r": (\w+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    named = re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(named) == sorted(path.name for path in DOCS.glob("*.md"))

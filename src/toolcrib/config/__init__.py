@@ -2,14 +2,16 @@
 
 from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, starts_itself
 from toolcrib.config.load import Config, config_from_mapping, load_config
-from toolcrib.config.models import Effect, SearchSettings, ServerOptions, Settings
+from toolcrib.config.models import DynamicSettings, Effect, SearchSettings, ServerOptions, Settings
 from toolcrib.config.paths import user_config_dir, user_state_dir
 from toolcrib.config.server import ResolvedServer, ServerConfig, Transport
+from toolcrib.config.switches import Switches
 from toolcrib.config.variables import Input, Variables, input_variable, system_keyring
 
 __all__ = [
     "ClientFile",
     "Config",
+    "DynamicSettings",
     "Effect",
     "Input",
     "ResolvedServer",
@@ -17,6 +19,7 @@ __all__ = [
     "ServerConfig",
     "ServerOptions",
     "Settings",
+    "Switches",
     "Transport",
     "Variables",
     "client_files",

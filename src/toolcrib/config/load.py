@@ -163,7 +163,7 @@ class _Merged:
         unknown = [f"toolcrib.{path}" for path in settings.unknown()]
         if unknown:
             self._warn(origin, [f"{name_keys(unknown)} not known here; kept, without effect."])
-        self._settings = _overlaid(self._settings, cast("Mapping[str, Any]", given))
+        self._settings = _overlaid(self._settings, _placed(cast("Mapping[str, Any]", given), origin))
 
     def _add_inputs(self, given: object, origin: Path | None) -> None:
         if given is None:
@@ -199,6 +199,18 @@ def _split(data: Mapping[str, Any], name: str) -> tuple[list[tuple[str, Any]], d
     if "toolcrib" in data:  # a file of settings alone
         return [], dict(data)
     raise ConfigError(f"{name} names no servers.", hint=_ROOTS_HINT)
+
+
+def _placed(settings: Mapping[str, Any], origin: Path | None) -> Mapping[str, Any]:
+    """Settings whose relative paths of registries start at the folder of their file."""
+    registries = settings.get("registries")
+    if origin is None or not registries:
+        return settings
+    places = [
+        each if "://" in each or each.startswith("~") else str(origin.parent / each)
+        for each in cast("list[str]", registries)
+    ]
+    return {**settings, "registries": places}
 
 
 def _overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -78,9 +78,31 @@ class SearchSettings(_Model):
 
     Attributes:
         strategy: The searcher's name.
+        embedder: What makes vectors for searching by meaning; `auto` takes the server at `embedder_url`, else
+            the model that the extra `semantic` installs, if it is there.
+        embedder_url: The base of an API with OpenAI's `/embeddings`, such as `http://localhost:11434/v1`.
+        embedder_model: The model's name there or in fastembed; for the installed model, a file in its place.
+        embedder_key_env: The environment variable that holds the key for `embedder_url`.
     """
 
     strategy: str = "keyword"
+    embedder: Literal["auto", "minilm", "endpoint", "fastembed"] = "auto"
+    embedder_url: str = ""
+    embedder_model: str = ""
+    embedder_key_env: str = ""
+
+
+class DynamicSettings(_Model):
+    """The `dynamic` object of the settings: what a model may turn on and off by itself.
+
+    Attributes:
+        enabled: Whether the model gets the tools that find, enable and disable servers.
+        allow: Globs over names of registries (also as `name@version`) and keys of servers that are `disabled` in
+            the configuration: what one of them fits, a model may enable. Servers that start on request need none.
+    """
+
+    enabled: Annotated[bool, Field(strict=True)] = False
+    allow: tuple[str, ...] = ()
 
 
 class Settings(_Model):
@@ -95,6 +117,9 @@ class Settings(_Model):
             sets no bound.
         first_listing_wait: Seconds that a search waits for servers that were never listed before.
         search: How tools are found.
+        registries: Where servers can be found that are not configured: URLs of registries that speak the MCP
+            registry API, and paths of files or folders of `server.json` documents.
+        dynamic: What a model may turn on and off.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
     """
@@ -106,6 +131,8 @@ class Settings(_Model):
     max_memory_mb: Annotated[int, Field(ge=1, strict=True)] | None = None
     first_listing_wait: Annotated[float, Field(ge=0, le=600, strict=True, allow_inf_nan=False)] = 5.0
     search: SearchSettings = SearchSettings()
+    registries: tuple[str, ...] = ()
+    dynamic: DynamicSettings = DynamicSettings()
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
 
 
