@@ -1,4 +1,6 @@
-"""A server with one bad habit: `python misbehave.py MODE [--log FILE]`; the modes are the classes below.
+"""A server with one bad habit: `python misbehave.py MODE [--log FILE]`.
+
+The modes are the classes here and in `faulty.py`.
 
 The habits are those seen of real servers, and the ones that no real server shows on demand.
 """
@@ -12,14 +14,8 @@ import sys
 import threading
 import time
 
-from stub import RpcError, Stub, text
-
-ANY = {"type": "object"}
-
-
-def tool(name, schema=ANY, **more):
-    """A tool definition."""
-    return {"name": name, "description": f"The tool {name}.", "inputSchema": schema, **more}
+from faulty import FAULTS
+from stub import RpcError, Stub, text, tool
 
 
 class Normal(Stub):
@@ -442,7 +438,8 @@ class Strange(Stub):
         }
 
 
-MODES = {kind.__name__: kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Stub)}
+OWN = {kind.__name__: kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Stub)}
+MODES = {name: kind for name, kind in {**OWN, **FAULTS}.items() if kind is not Stub}
 
 
 def main():

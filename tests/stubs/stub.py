@@ -12,6 +12,7 @@ from pathlib import Path
 
 METHOD_NOT_FOUND = -32601
 MODERN = "2026-07-28"
+ANY = {"type": "object"}
 
 
 class RpcError(Exception):
@@ -155,6 +156,11 @@ class Stub:
         self.asked += 1
         message = {"jsonrpc": "2.0", "id": f"ask-{self.asked}", "method": method}
         self.send(message if params is None else {**message, "params": params})
+
+
+def tool(name, schema=ANY, **more):
+    """A tool definition."""
+    return {"name": name, "description": f"The tool {name}.", "inputSchema": schema, **more}
 
 
 def text(value):
