@@ -77,7 +77,13 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--strategy", action="append", default=[], help="repeated or with commas; keyword,hybrid")
     parser.add_argument("--sets", action="append", default=[], help="only these sets, repeated or with commas")
     parser.add_argument("--limit-queries", type=int, default=0, metavar="N", help="at most N requests a set")
-    parser.add_argument("--peers", action="store_true", help="also the search of other projects, installed on demand")
+    parser.add_argument(
+        "--peers",
+        nargs="?",
+        const="",
+        metavar="NAMES",
+        help="also the search of other projects, installed on demand: all, or those named with commas",
+    )
     return parser
 
 
@@ -87,7 +93,9 @@ def main() -> None:
     strategies = _names(options.strategy) or list(_DEFAULT)
     results, skipped = measure_all(folders, strategies, options.limit_queries)
     rows = rows_of(results)
-    peers = measure_peers(folders, options.limit_queries) if options.peers else None
+    peers = None
+    if options.peers is not None:
+        peers = measure_peers(folders, options.limit_queries, _names([options.peers]))
     peer_rows = [] if peers is None else peers.rows
     peer_names = [] if peers is None else list(peers.versions)
     met = targets(results, [*rows, *peer_rows], peer_names)

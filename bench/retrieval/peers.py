@@ -44,6 +44,8 @@ ADAPTERS: Mapping[str, Adapter] = {
     "ratel": Adapter("ratel-ai", "0.12.0", "ratel_bm25"),
     "graph-tool-call": Adapter("graph-tool-call", "0.47.0", "graph_tool_call"),
     "pydantic-ai": Adapter("pydantic-ai-slim", "2.68.0", "pydantic_ai_local"),
+    "contextweaver": Adapter("contextweaver", "0.18.2", "contextweaver_router"),
+    "mcp-orchestrator": Adapter("mcp-orchestrator", "0.1.2", "mcp_orchestrator"),
 }
 
 
@@ -62,11 +64,14 @@ class PeerResults:
     left_out: dict[str, str] = field(default_factory=dict[str, str])
 
 
-def measure_peers(folders: Sequence[Path], most: int) -> PeerResults:
-    """Ask every peer over every set; what goes wrong with one is told and touches no other."""
+def measure_peers(folders: Sequence[Path], most: int, wanted: Sequence[str] = ()) -> PeerResults:
+    """Ask every peer, or those that are wanted, over every set; what goes wrong with one touches no other."""
     results = PeerResults()
     pythons: dict[str, Path] = {}
+    results.left_out = {name: "no peer of that name" for name in wanted if name not in ADAPTERS}
     for name, adapter in ADAPTERS.items():
+        if wanted and name not in wanted:
+            continue
         try:
             pythons[name] = installed(adapter.package, adapter.version)
         except NoPeerError as error:
