@@ -52,6 +52,18 @@ class StoreError(ToolcribError):
     code = "store_unusable"
 
 
+class LostListingError(StoreError):
+    """What a server listed was stored, and can't be read any more.
+
+    Args:
+        server: The server's id.
+    """
+
+    def __init__(self, server: str, message: str, *, hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.server = server
+
+
 class UnknownToolError(ToolcribError):
     """No visible tool has that id.
 

@@ -1,5 +1,6 @@
 """A crib as a program uses it: over clients, functions, configured servers and what they left on disk."""
 
+import shutil
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -210,6 +211,50 @@ async def test_configured_servers_are_listed_once_and_then_known_from_disk(tmp_p
         assert [each.pid for each in crib.servers] == [None] * 4
         assert (await crib.call("tickets.list_projects")).kind == "result"
         assert [each.state for each in crib.servers] == ["ready", "dormant", "dormant", "dormant"]
+
+
+@pytest.mark.parametrize("running", [False, True])
+@pytest.mark.parametrize("index", [False, True])
+async def test_a_stored_listing_that_is_damaged_or_deleted_is_listed_anew_and_costs_no_other_server(
+    tmp_path: Path, running: bool, index: bool
+) -> None:
+    config = {**demo_config(), "toolcrib": {"first_listing_wait": 60}}
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        await crib.search("create a ticket")
+    if not index:
+        shutil.rmtree(tmp_path / "index")
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        if running:
+            await crib.call("tickets.list_projects")
+        [stored] = (tmp_path / "snapshots").glob("tickets-*.tools")
+        if running:
+            stored.unlink()
+        else:
+            stored.write_bytes(b"\0" * stored.stat().st_size)
+        with anyio.fail_after(60):
+            assert names(await crib.search("write a note"))[0] == "notes.create_note"
+            assert names(await crib.search("create a ticket"))[0] == "tickets.create_ticket"
+            assert (await crib.tool("tickets.list_projects")).name == "list_projects"
+            assert (await crib.call("tickets.list_projects")).kind == "result"
+
+
+async def test_a_damaged_listing_of_a_server_that_cannot_start_costs_its_own_tools_alone(tmp_path: Path) -> None:
+    program = tmp_path / "tickets.py"
+    program.write_text("from toolcrib.demo.tickets import APP\nAPP.serve()\n")
+    config = {**demo_config(), "toolcrib": {"first_listing_wait": 60}}
+    config["mcpServers"]["tickets"] = {"command": sys.executable, "args": ["-m", "tickets"], "cwd": str(tmp_path)}
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        assert names(await crib.search("create a ticket"))[0] == "tickets.create_ticket"
+    shutil.rmtree(tmp_path / "index")
+    program.unlink()
+    [stored] = (tmp_path / "snapshots").glob("tickets-*.tools")
+    stored.write_bytes(b"\0" * stored.stat().st_size)
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        with anyio.fail_after(60):
+            assert names(await crib.search("write a note"))[0] == "notes.create_note"
+            with pytest.raises(ServerError, match="tickets"):
+                await crib.tool("tickets.list_projects")
+        assert crib.servers[0].state == "failed"
 
 
 async def test_a_first_listing_is_published_with_the_ids_of_its_tools_in_order(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Protocol, cast
 from toolcrib.catalog.definitions import Definitions, MemoryDefinitions
 from toolcrib.catalog.metadata import ToolMetadata
 from toolcrib.catalog.tool import JsonObject, Tool
-from toolcrib.errors import UnknownToolError
+from toolcrib.errors import LostListingError, StoreError, UnknownToolError
 from toolcrib.schema import tool_ids
 
 _PARSED_TOOLS = 512
@@ -223,7 +223,11 @@ class ToolRegistry:
     def _read(self, server: str | None, key: str) -> Tool:
         part = self._parts[server]
         index = part.keys[key]
-        return Tool(key, server or "", part.definitions.names[index], part.definitions.read(index))
+        try:
+            definition = part.definitions.read(index)
+        except StoreError as error:
+            raise LostListingError(server or "", error.message, hint=error.hint) from error
+        return Tool(key, server or "", part.definitions.names[index], definition)
 
 
 def _as_map(tool: Any) -> Mapping[str, Any]:

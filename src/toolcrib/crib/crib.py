@@ -265,13 +265,15 @@ class Crib:
         if self._tasks is None:
             raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
         missing = await self._listings.wait_for_first(self._tasks, server)
-        return await self._finder.search(
-            query,
-            caller=caller,
-            limit=limit,
-            offset=offset,
-            only=Only(server, tag, read_only),
-            missing=missing,
+        return await self._listings.answered(
+            lambda: self._finder.search(
+                query,
+                caller=caller,
+                limit=limit,
+                offset=offset,
+                only=Only(server, tag, read_only),
+                missing=missing,
+            )
         )
 
     async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
@@ -281,13 +283,17 @@ class Crib:
             UnknownToolError, AmbiguousNameError: No visible tool, or several, have that name.
             ServerError: Its server was never listed and can't be reached.
         """
-        try:
-            tool_id = self._access.resolve(name, caller.principal)
-        except UnknownToolError:
-            if not await self._sources.learn(name):
-                raise
-            tool_id = self._access.resolve(name, caller.principal)
-        return self.registry.tool(tool_id)
+
+        async def ask() -> Tool:
+            try:
+                tool_id = self._access.resolve(name, caller.principal)
+            except UnknownToolError:
+                if not await self._sources.learn(name):
+                    raise
+                tool_id = self._access.resolve(name, caller.principal)
+            return self.registry.tool(tool_id)
+
+        return await self._listings.answered(ask)
 
     async def call(
         self,
@@ -320,7 +326,9 @@ class Crib:
         options: Options | None = None,
     ) -> Outcome:
         """Make any request through the broker; see `Broker.request`."""
-        return await self._broker.request(method, target, arguments, caller, options or Options())
+        return await self._listings.answered(
+            lambda: self._broker.request(method, target, arguments, caller, options or Options())
+        )
 
     def configured(self) -> list[tuple[str, str]]:
         """Id and configured description of each source that is not disabled: nothing that a server said."""

@@ -1,15 +1,18 @@
 """Listings of the configured servers: the first one of each, and what changes with every later one."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.catalog import Snapshot, ToolRegistry
-from toolcrib.errors import ServerError
+from toolcrib.catalog import JsonObject, Snapshot, ToolRegistry
+from toolcrib.errors import LostListingError, ServerError, StoreError
 from toolcrib.events import CatalogChanged, EventBus
 from toolcrib.servers import McpServer
+
+_Answer = TypeVar("_Answer")
 
 
 class Listings:
@@ -45,9 +48,9 @@ class Listings:
         """Take in a new listing, and publish what it changed."""
         if self._digests.get(snapshot.server) == snapshot.digest:
             return
-        before = {tool.id: tool.definition for tool in self._registry.tools(snapshot.server)}
+        before = self._definitions(snapshot.server)
         self._put(snapshot)
-        after = {tool.id: tool.definition for tool in self._registry.tools(snapshot.server)}
+        after = self._definitions(snapshot.server)
         change = CatalogChanged(
             snapshot.server,
             added=tuple(each for each in after if each not in before),
@@ -56,6 +59,40 @@ class Listings:
         )
         if change.added or change.removed or change.changed:
             self._events.publish(change)
+
+    async def answered(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
+        """Ask something of the catalog; where a stored listing proves unreadable, list its server anew and ask again.
+
+        One damaged file must cost nobody else's tools, and its own server's only until it has listed again.
+
+        Args:
+            ask: Asks; without effect when it raises `LostListingError`.
+        """
+        replaced: set[str] = set()
+        while True:
+            try:
+                return await ask()
+            except LostListingError as error:
+                if error.server in replaced:
+                    raise
+                replaced.add(error.server)
+                await self._replace(error.server)
+
+    async def _replace(self, server_id: str) -> None:
+        """Drop what cannot be read, and list the server anew; a failure is its own state."""
+        self._registry.remove(server_id)
+        self._digests.pop(server_id, None)
+        for server in self._servers():
+            wanted = server.running or server.config.options.start != "on_request"
+            if server.id == server_id and server.usable and wanted:
+                with anyio.move_on_after(self._patience), suppress(ServerError):
+                    await server.relist()
+
+    def _definitions(self, server: str) -> dict[str, JsonObject]:
+        try:
+            return {tool.id: tool.definition for tool in self._registry.tools(server)}
+        except StoreError:
+            return {}
 
     async def wait_for_first(self, tasks: TaskGroup, server: str | None) -> list[str]:
         """List servers that never were, wait a little, and name those that are still to come.

@@ -124,6 +124,18 @@ class McpServer:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""
         await self._connected()
 
+    async def relist(self) -> None:
+        """List the tools anew, on the connection that there is or else on a new one.
+
+        Raises:
+            ServerError: It can't be reached, or can't list.
+        """
+        life = self._life
+        used = None if life.connection is None or life.connection.ended.is_set() else life.connection
+        connection = await self._connected()
+        if connection is used:  # a new one has listed already
+            await self._listing.fetch(connection, self._timeout)
+
     def forgive(self) -> None:
         """Let the next need try again at once, however often it has failed."""
         self._life.breaker.reset()
