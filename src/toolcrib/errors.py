@@ -127,6 +127,12 @@ class ServerStartError(ServerError):
     code = "server_start_failed"
 
 
+class AuthRequiredError(ServerError):
+    """A server lets nobody in, or not to what was asked for, before somebody has logged in."""
+
+    code = "needs_auth"
+
+
 class ServerClosedError(ServerError):
     """The connection to a server ended while it was needed."""
 

@@ -14,7 +14,7 @@ import pytest
 
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Variables, config_from_mapping
-from toolcrib.servers import McpServer, ServerPool, ServerStatus
+from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
 
 STUBS = Path(__file__).resolve().parent.parent / "stubs"
 LIMIT = 20.0
@@ -140,6 +140,7 @@ def open_pool(tmp_path: Path) -> Callable[..., Any]:
                     tasks,
                     variables=Variables(),
                     snapshots=SnapshotStore(tmp_path / "snapshots"),
+                    vault=Vault(tmp_path / "auth"),
                     marker="an-instance",
                     on_listed=opened.on_listed,
                     on_state=opened.on_state,

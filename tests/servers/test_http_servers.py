@@ -14,7 +14,7 @@ import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 
-from toolcrib.errors import ServerStartError, UnknownOutcomeError
+from toolcrib.errors import AuthRequiredError, ServerStartError, UnknownOutcomeError
 
 pytestmark = pytest.mark.anyio
 
@@ -138,7 +138,7 @@ async def test_configured_headers_are_sent(open_pool):
     async with answering(answer) as url:
         entry = {"type": "http", "url": url, "headers": {"Authorization": "Bearer a-token"}}
         async with open_pool(one=entry) as opened:
-            with pytest.raises(ServerStartError, match="HTTP status 401") as caught:
+            with pytest.raises(AuthRequiredError, match="HTTP status 401") as caught:
                 await opened["one"].ensure()
     assert set(seen) == {"Bearer a-token"}
     assert "a-token" not in str(caught.value)

@@ -41,7 +41,7 @@ from toolcrib.errors import ServerError, UnknownToolError, UsageError
 from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.functions import LocalFunctions
 from toolcrib.search import Searcher, make_searcher
-from toolcrib.servers import McpServer, ServerPool, ServerStatus
+from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
 from toolcrib.store import ServerState
 
 if TYPE_CHECKING:
@@ -421,3 +421,4 @@ class Crib:
         if self._sources.find(name) is not None:
             return name
         return self._server(name).id
+                vault=Vault(self._state_dir / "auth"),

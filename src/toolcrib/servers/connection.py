@@ -22,6 +22,7 @@ from toolcrib.errors import (
     ServerClosedError,
     UnknownOutcomeError,
 )
+from toolcrib.servers.auth import Need, Standing, hearing
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import Watchdog
@@ -163,15 +164,21 @@ class Connection:
             CallTimeoutError: No answer in time.
             ServerClosedError: The connection had ended before the request was sent.
             UnknownOutcomeError: It ended after that.
+            AuthRequiredError: Somebody has to log in first; the request was not taken.
         """
         if self.ended.is_set():
             raise ServerClosedError(self.server, f"The connection to {self.server} has ended.")
         if context.meta:
             params = {**params, "_meta": {**(params.get("_meta") or {}), **context.meta}}
+        needs: list[Need] = []
         try:
-            with anyio.CancelScope() as scope:
+            with anyio.CancelScope() as scope, hearing(needs):
                 return await self._send_within(scope, method, params, context)
         except MCPError as error:
+            if needs:
+                if needs[-1].closed:
+                    self.ended.set()
+                raise needs[-1].error() from error
             if self._was_lost(error.error):
                 raise UnknownOutcomeError(
                     self.server, f"{self.server} ended its connection while {method} was under way."
@@ -244,6 +251,7 @@ async def connect(
     watchdog: Watchdog,
     output: Output,
     on_tools_changed: Callable[[], Awaitable[None]],
+    standing: Standing,
 ) -> AsyncGenerator[Connection]:
     """Open the transport and enter a session on it; the era is settled by `Connection.open`.
 
@@ -258,7 +266,7 @@ async def connect(
             await on_tools_changed()
 
     async with AsyncExitStack() as stack:
-        read, write, process, http = await _transport(stack, server, resolved, watchdog, output)
+        read, write, process, http = await _transport(stack, server, resolved, watchdog, output, standing)
         dispatcher = _WatchedDispatcher(read, write)
         session = ClientSession(dispatcher=dispatcher, message_handler=on_message, client_info=CLIENT_INFO)
         await stack.enter_async_context(session)
@@ -266,7 +274,12 @@ async def connect(
 
 
 async def _transport(
-    stack: AsyncExitStack, server: str, resolved: ResolvedServer, watchdog: Watchdog, output: Output
+    stack: AsyncExitStack,
+    server: str,
+    resolved: ResolvedServer,
+    watchdog: Watchdog,
+    output: Output,
+    standing: Standing,
 ) -> "tuple[Any, Any, Process | None, HttpNotes | None]":
     if resolved.transport == "stdio":
         from toolcrib.servers.stdio import StdioCommand, stdio_transport
@@ -277,5 +290,5 @@ async def _transport(
         return streams.read, streams.write, streams.process, None
     from toolcrib.servers.http import http_transport
 
-    read, write, notes = await stack.enter_async_context(http_transport(resolved))
+    read, write, notes = await stack.enter_async_context(http_transport(resolved, standing))
     return read, write, None, notes

@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 from toolcrib.catalog.definitions import to_line
 from toolcrib.config import ResolvedServer
+from toolcrib.servers.auth import Standing
 
 MAX_EVENT = 128 * 1024 * 1024
 """Bytes of one message. The SDK's own bound is 1 MiB; real servers answer 6 MB."""
@@ -39,9 +40,10 @@ class HttpNotes:
 class _NotingClient(httpx2.AsyncClient):
     """A client that notes how its requests end, and can send every JSON text."""
 
-    def __init__(self, notes: HttpNotes, **options: Any) -> None:
+    def __init__(self, notes: HttpNotes, standing: Standing, **options: Any) -> None:
         super().__init__(**options)
         self._notes = notes
+        self._standing = standing
 
     def build_request(
         self, method: str, url: httpx2.URL | str, *, json: Any | None = None, **options: Any
@@ -61,6 +63,7 @@ class _NotingClient(httpx2.AsyncClient):
             self._note_failure(request, error)
             raise
         self._notes.status = response.status_code
+        await self._standing.note(response)
         if response.is_error:
             reason = f"HTTP status {response.status_code}"
             self._note_failure(request, httpx2.HTTPStatusError(reason, request=request, response=response))
@@ -73,8 +76,12 @@ class _NotingClient(httpx2.AsyncClient):
 
 
 @asynccontextmanager
-async def http_transport(resolved: ResolvedServer) -> AsyncGenerator[tuple[Any, Any, HttpNotes]]:
+async def http_transport(resolved: ResolvedServer, standing: Standing) -> AsyncGenerator[tuple[Any, Any, HttpNotes]]:
     """Open the streams to an HTTP server.
+
+    Args:
+        resolved: Where it is.
+        standing: Its login, whose token goes into every request.
 
     Raises:
         ExceptionGroup: Around the exception of the request that failed, on leaving at the latest.
@@ -83,6 +90,7 @@ async def http_transport(resolved: ResolvedServer) -> AsyncGenerator[tuple[Any, 
     assert resolved.url is not None
     notes = HttpNotes()
     headers = dict(resolved.headers)
+    auth = standing.auth_for(resolved)
     if resolved.transport == "sse":
 
         def make_client(
@@ -90,7 +98,7 @@ async def http_transport(resolved: ResolvedServer) -> AsyncGenerator[tuple[Any, 
             timeout: httpx2.Timeout | None = None,
             auth: httpx2.Auth | None = None,
         ) -> httpx2.AsyncClient:
-            return _NotingClient(notes, headers=headers, timeout=timeout, auth=auth)
+            return _NotingClient(notes, standing, headers=headers, timeout=timeout, auth=auth)
 
         async with (
             sse_client(
@@ -98,6 +106,7 @@ async def http_transport(resolved: ResolvedServer) -> AsyncGenerator[tuple[Any, 
                 headers,
                 timeout=_CONNECT_SECONDS,
                 sse_read_timeout=_READ_SECONDS,
+                auth=auth,
                 httpx_client_factory=make_client,
             ) as (read, write),
             _ending_with_its_posts(notes),
@@ -106,7 +115,7 @@ async def http_transport(resolved: ResolvedServer) -> AsyncGenerator[tuple[Any, 
         return
     timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
     async with (
-        _NotingClient(notes, headers=headers, timeout=timeout) as client,
+        _NotingClient(notes, standing, headers=headers, timeout=timeout, auth=auth) as client,
         streamable_http_client(resolved.url, http_client=client, max_sse_event_size=MAX_EVENT) as (read, write),
     ):
         yield read, write, notes

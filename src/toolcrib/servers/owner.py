@@ -13,7 +13,8 @@ from mcp.shared.exceptions import MCPError
 from pydantic import ValidationError
 
 from toolcrib.config import ResolvedServer, ServerConfig
-from toolcrib.errors import ConfigError, ServerError, ServerStartError
+from toolcrib.errors import AuthRequiredError, ConfigError, ServerError, ServerStartError
+from toolcrib.servers.auth import Standing
 from toolcrib.servers.breaker import STEADY_SECONDS
 from toolcrib.servers.causes import reason, unwrapped
 from toolcrib.servers.connection import Connection, Output, connect
@@ -37,6 +38,7 @@ class Owner:
         life: What it shares with those who use the connection.
         attempt: What those who wait for the connection wait for.
         stop: Stops the server and waits until it is gone.
+        standing: Its login.
     """
 
     def __init__(
@@ -48,6 +50,8 @@ class Owner:
         life: Life,
         attempt: Attempt,
         stop: Callable[[], Awaitable[None]],
+        *,
+        standing: Standing,
     ) -> None:
         self._id = server_id
         self._config = config
@@ -56,6 +60,7 @@ class Owner:
         self._life = life
         self._attempt = attempt
         self._stop = stop
+        self._standing = standing
         self._opened_at: float | None = None
 
     async def run(self) -> None:
@@ -109,7 +114,9 @@ class Owner:
                 async with self._around.starts:
                     opening.deadline = anyio.current_time() + limit
                     connection = await stack.enter_async_context(
-                        connect(self._id, resolved, self._around.watchdog, output, self._listing.changed)
+                        connect(
+                            self._id, resolved, self._around.watchdog, output, self._listing.changed, self._standing
+                        )
                     )
                     following = await self._open(connection, protocol, limit)
                     opening.deadline = math.inf
@@ -158,9 +165,11 @@ class Owner:
             await self._listing.fetch(connection, limit)
         except RestartInEra as restart:
             return restart.era
-        except ServerStartError:
+        except (AuthRequiredError, ServerStartError):
             raise
         except (ServerError, MCPError, ValidationError, RuntimeError, OSError) as error:
+            if self._standing.need is not None:
+                raise self._standing.need.error() from error
             if self._attempt.era_remembered and isinstance(error, MCPError) and not connection.ended.is_set():
                 self._attempt.era_remembered = False
                 return "auto"  # it no longer speaks what it spoke last
@@ -170,6 +179,7 @@ class Owner:
     def _hand_out(self, connection: Connection) -> None:
         life = self._life
         life.connection, life.attempt, life.opening = connection, None, None
+        self._standing.need = None
         life.last_used = anyio.current_time()
         self._attempt.connection = connection
         self._opened_at = life.last_used
@@ -201,6 +211,9 @@ class Owner:
 
     async def _note_end(self, connection: Connection, output: Output) -> None:
         """Note an end that nobody asked for, once the transport is closed and its last lines are read."""
+        if self._standing.need is not None and self._standing.need.closed:
+            self._life.become("needs_auth", str(self._standing.need.error()))
+            return
         code = await connection.exit_code()
         how = "" if code is None else f" (exit code {code})"
         self._become_failed(f"{self._id} ended on its own{how}.", self._shown(output))
@@ -217,6 +230,8 @@ class Owner:
 
     def _broken(self, error: Exception) -> ServerError:
         """Whatever a transport raises is this server's own failure, and never that of the crib."""
+        if self._standing.need is not None:
+            return self._standing.need.error()
         if self._attempt.connection is not None:
             return ServerError(self._id, f"{self._id} has lost its connection: {reason(error)}.")
         hint = "Check its configuration." if self._config.url is None else "Check its `url` and `headers`."
@@ -230,6 +245,9 @@ class Owner:
             self._attempt.error = error
             if shown:
                 error.hint = f"{error.hint} Its last words: {shown[-1]}".strip()
+        if isinstance(error, AuthRequiredError):
+            self._life.become("needs_auth", str(error))  # no crash: the next need tries again once there is a login
+            return
         self._become_failed(str(error), shown)
 
     def _become_failed(self, reason: str, output: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Config, Variables
 from toolcrib.errors import UsageError, shown
 from toolcrib.schema import server_ids
+from toolcrib.servers.auth import Vault
 from toolcrib.servers.berths import Berths
 from toolcrib.servers.memory import keep_below
 from toolcrib.servers.server import McpServer
@@ -27,6 +28,7 @@ class ServerPool:
         tasks: The task group that the servers' owner tasks run in.
         variables: Resolves `${…}` at connect time.
         snapshots: Where listings are kept.
+        vault: Where logins are kept.
         marker: The instance id that children carry.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
@@ -39,6 +41,7 @@ class ServerPool:
         *,
         variables: Variables,
         snapshots: SnapshotStore,
+        vault: Vault,
         marker: str,
         on_listed: Callable[[Snapshot], None],
         on_state: Callable[[ServerStatus], None],
@@ -55,6 +58,7 @@ class ServerPool:
             variables=variables,
             watchdog=self._watchdog,
             snapshots=snapshots,
+            vault=vault,
             on_listed=on_listed,
             on_state=on_state,
             timeout=config.settings.timeout,

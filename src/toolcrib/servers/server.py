@@ -9,8 +9,9 @@ import anyio
 
 from toolcrib.catalog import NO_CONTEXT, JsonObject, ListMethod, RequestContext, RequestMethod, Snapshot
 from toolcrib.config import ServerConfig
-from toolcrib.errors import ServerClosedError, ServerError, ServerStartError
-from toolcrib.servers.breaker import FIRST_PAUSE
+from toolcrib.errors import AuthRequiredError, ServerClosedError, ServerError, ServerStartError
+from toolcrib.servers.auth import Standing
+from toolcrib.servers.breaker import FIRST_PAUSE, LONGEST_PAUSE
 from toolcrib.servers.life import Attempt, Life
 from toolcrib.servers.listing import ToolListing
 from toolcrib.servers.status import ServerStatus, State
@@ -40,6 +41,7 @@ class McpServer:
         self.config = config
         self._around = surroundings
         self._listing = ToolListing(server_id, config.config_hash, surroundings.snapshots, surroundings.on_listed)
+        self._standing = Standing(server_id, surroundings.vault, surroundings.secrets)
         state: State = "failed" if config.error is not None else "disabled" if config.disabled else "dormant"
         reason = "" if config.error is None else str(config.error)
         self._life = Life(state, reason, lambda: surroundings.on_state(self.status))
@@ -148,13 +150,16 @@ class McpServer:
                 await self.ensure()
             await life.gone.wait()
             if not life.stop.is_set():
-                await anyio.sleep(max(life.breaker.pause, FIRST_PAUSE))
+                need = self._standing.need
+                mended_unseen = need is not None and not need.by_login
+                await anyio.sleep(LONGEST_PAUSE if mended_unseen else max(life.breaker.pause, FIRST_PAUSE))
 
     async def stop(self) -> None:
         """End the connection and the server's processes, and wait until they are gone."""
         life = self._life
         life.stop.set()
         life.connection = None
+        self._standing.need = None
         if life.opening is not None:
             life.opening.cancel()
         await life.gone.wait()
@@ -175,7 +180,7 @@ class McpServer:
         self._listing.note_use()
         life = self._life
         life.busy += 1
-        if life.state == "idle":
+        if life.state == "idle" or (life.state == "needs_auth" and self._standing.outdated):
             life.become("ready")
         try:
             return await send(connection)
@@ -202,6 +207,9 @@ class McpServer:
                         self.id,
                         f"{self.id} failed several times in a row, and is left alone for {pause:.0f} s: {life.reason}",
                         hint=f"toolcrib servers --refresh {self.id} tries at once.",
+        except AuthRequiredError as error:
+            life.become("needs_auth", str(error))
+            raise
                     )
                 attempt = self._begin()
                 break
@@ -220,11 +228,17 @@ class McpServer:
         life = self._life
         attempt = life.attempt = Attempt()
         life.stop, life.gone = anyio.Event(), anyio.Event()
-        self._around.spawn(Owner(self.id, self.config, self._around, self._listing, life, attempt, self.stop).run)
+        owner = Owner(
+            self.id, self.config, self._around, self._listing, life, attempt, self.stop, standing=self._standing
+        )
+        self._around.spawn(owner.run)
         return attempt
 
 
 def _copy(error: ServerError) -> ServerError:
     """One for each waiter: an exception raised in several tasks would gather all their tracebacks."""
-    kind = ServerStartError if isinstance(error, ServerStartError) else ServerError
+                need = self._standing.need
+                if need is not None and need.closed and not self._standing.outdated:
+                    raise need.error()
+    kind = next((each for each in (AuthRequiredError, ServerStartError) if isinstance(error, each)), ServerError)
     return kind(error.server, error.message, hint=error.hint)

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["dormant", "starting", "ready", "idle", "failed", "backing_off", "disabled"]
-"""`dormant`: not connected, and started when needed. `idle`: connected, and unused for a while. `failed`: the last
-attempt failed; the next need tries again. `backing_off`: several failed in a row; no attempt is made for a while."""
+State = Literal["dormant", "starting", "ready", "idle", "needs_auth", "failed", "backing_off", "disabled"]
+"""`dormant`: not connected, and started when needed. `idle`: connected, and unused for a while. `needs_auth`: it wants
+a login first, or another one. `failed`: the last attempt failed; the next need tries again. `backing_off`: several
+failed in a row; no attempt is made for a while."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,7 @@ class ServerStatus:
         id: The server's id.
         key: Its key in the configuration.
         state: See `State`.
-        reason: Why it failed; empty otherwise.
+        reason: Why it failed, or what it needs; empty otherwise.
         output: Its first and last lines on standard error, when it failed.
         era: `modern` (2026-07-28), `handshake`, or None while never connected.
         protocol_version: The revision agreed on last, or None.
@@ -35,6 +36,11 @@ class ServerStatus:
     tools: int | None = None
     pid: int | None = None
     description: str = ""
+
+    @property
+    def in_trouble(self) -> bool:
+        """Whether it is of no use now, for a reason that is given."""
+        return self.state in {"needs_auth", "failed", "backing_off"}
 
     def to_json(self) -> dict[str, object]:
         """All members, by name."""

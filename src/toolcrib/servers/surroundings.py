@@ -9,6 +9,7 @@ import anyio
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Variables
 from toolcrib.redact import Secrets
+from toolcrib.servers.auth import Vault
 from toolcrib.servers.berths import Berths
 from toolcrib.servers.status import ServerStatus
 from toolcrib.servers.watchdog import Watchdog
@@ -33,6 +34,7 @@ class Surroundings:
         variables: Resolves `${…}` at connect time.
         watchdog: Ends the servers should this process end without doing so; gives them their marker.
         snapshots: Where listings are kept.
+        vault: Where logins are kept.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
         secrets: What must not be shown, such as resolved variables; servers add theirs.
@@ -47,6 +49,7 @@ class Surroundings:
     variables: Variables
     watchdog: Watchdog
     snapshots: SnapshotStore
+    vault: Vault
     on_listed: Callable[[Snapshot], None]
     on_state: Callable[[ServerStatus], None]
     secrets: Secrets = field(default_factory=Secrets)
