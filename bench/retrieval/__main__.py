@@ -26,30 +26,33 @@ _DEFAULT = ("keyword", "hybrid")
 _DATA = ROOT.parent / "shared" / "data" / "retrieval"
 
 
-def measure(folder: Path, strategy: str, most: int) -> dict[str, Any]:
-    """What is measured of a strategy over a set, or why it could not be: `{"unavailable": reason}`."""
-    command = [sys.executable, "-m", "bench.retrieval.worker", str(folder), strategy, str(most)]
+def measure(folder: Path, strategy: str, most: int, kept: str) -> dict[str, Any]:
+    """What is measured of a strategy over a set; `{"unavailable": reason}` or `{"failed": reason}` if nothing is."""
+    command = [sys.executable, "-m", "bench.retrieval.worker", str(folder), strategy, str(most), kept]
     with tempfile.TemporaryDirectory() as state:
         env = environment(TOOLCRIB_STATE_DIR=state)
         ran = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=False)
     if ran.returncode != 0:
-        return {"unavailable": (ran.stderr.strip().splitlines() or [f"ended with {ran.returncode}"])[-1]}
+        return {"failed": (ran.stderr.strip().splitlines() or [f"ended with {ran.returncode}"])[-1]}
     return json.loads(ran.stdout)
 
 
 def measure_all(
-    folders: Sequence[Path], strategies: Sequence[str], most: int
+    folders: Sequence[Path], strategies: Sequence[str], most: int, kept: str
 ) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """What was measured, and why the strategies that were not measured were skipped."""
+    """What was measured, and why strategies, or single sets of one, were skipped."""
     results: list[dict[str, Any]] = []
     skipped: dict[str, str] = {}
     for strategy in strategies:
         for folder in folders:
             sys.stderr.write(f"{strategy}: {folder.name} …\n")
-            result = measure(folder, strategy, most)
+            result = measure(folder, strategy, most, kept)
             if "unavailable" in result:
-                skipped[strategy] = f"{folder.name}: {result['unavailable']}"
+                skipped[strategy] = result["unavailable"]
                 break
+            if "failed" in result:
+                skipped[f"{strategy}, {folder.name}"] = result["failed"]
+                continue
             results.append(result)
     return results, skipped
 
@@ -77,6 +80,7 @@ def _options() -> argparse.ArgumentParser:
     parser.add_argument("--strategy", action="append", default=[], help="repeated or with commas; keyword,hybrid")
     parser.add_argument("--sets", action="append", default=[], help="only these sets, repeated or with commas")
     parser.add_argument("--limit-queries", type=int, default=0, metavar="N", help="at most N requests a set")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="keep vectors there between runs; else they are new")
     parser.add_argument(
         "--peers",
         nargs="?",
@@ -91,7 +95,8 @@ def main() -> None:
     options = _options().parse_args()
     folders = set_folders(options.data, _names(options.sets))
     strategies = _names(options.strategy) or list(_DEFAULT)
-    results, skipped = measure_all(folders, strategies, options.limit_queries)
+    kept = str(options.keep.resolve()) if options.keep else ""
+    results, skipped = measure_all(folders, strategies, options.limit_queries, kept)
     rows = rows_of(results)
     peers = None
     if options.peers is not None:

@@ -23,7 +23,7 @@ def print_strategy(strategy: str, rows: Sequence[Row], results: Sequence[Row]) -
     given = [result for result in results if result["strategy"] == strategy]
     print_table(
         f"{strategy}: cost",
-        ("set", "tools", "index s", "query p50 ms", "p95 ms", "process MB", "of it index MB"),
+        ("set", "tools", "index s", "vectors s", "query p50 ms", "p95 ms", "process MB", "of it index MB"),
         [(r["set"], f"{r['tools']:,}", *map(str, _cost(r["cost"]))) for r in given],
     )
     print_table(
@@ -108,8 +108,9 @@ def _middle(values: Sequence[str], between: str) -> tuple[str, ...]:
     return (*values[:2], between, *values[2:])
 
 
-def _cost(cost: Row) -> list[float]:
-    return [cost[key] for key in ("index_s", "query_p50_ms", "query_p95_ms", "memory_mb", "memory_of_index_mb")]
+def _cost(cost: Row) -> list[float | str]:
+    columns = ("index_s", "vectors_s", "query_p50_ms", "query_p95_ms", "memory_mb", "memory_of_index_mb")
+    return [cost.get(key, "") for key in columns]
 
 
 def _print_extras(result: Row) -> None:

@@ -1,6 +1,6 @@
 """One strategy over one set, in a process of its own, so that what it takes is what this one has.
 
-`python -m bench.retrieval.worker FOLDER STRATEGY MOST` prints one JSON document.
+`python -m bench.retrieval.worker FOLDER STRATEGY MOST KEPT` prints one JSON document.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from bench.processes import resident_mb
 from bench.retrieval.metrics import DEEPEST, area, percent, ranks, recall, rows
@@ -35,12 +35,32 @@ _STEP_HITS = (1, 3, 5)
 _PAGE = 8
 
 
-async def measure(folder: Path, strategy: str, most: int) -> dict[str, Any]:
-    """Everything that is measured of one strategy over one set."""
+@runtime_checkable
+class Settling(Protocol):
+    """A searcher that goes on building in the background."""
+
+    @property
+    def problem(self) -> str: ...
+
+    async def settled(self) -> bool: ...
+
+
+async def measure(folder: Path, strategy: str, most: int, kept: Path | None) -> dict[str, Any]:
+    """Everything that is measured of one strategy over one set.
+
+    Args:
+        folder: The set.
+        strategy: The strategy.
+        most: The most requests; 0 takes all.
+        kept: A folder that keeps vectors between runs; None computes them anew.
+
+    Raises:
+        RuntimeError: The strategy searched without what it stands on.
+    """
     given = read_set(folder, most)
     searcher = make_searcher(strategy)
     before = resident_mb(os.getpid())
-    index = await fill(searcher, given)
+    index = await fill(searcher, given, None if kept is None else kept / given.name)
     cost = {**index, **await _query_times(searcher, given.requests)}
     memory = resident_mb(os.getpid())
     found = [await searcher.search(request.text, DEEPEST) for request in given.requests]
@@ -59,21 +79,45 @@ async def measure(folder: Path, strategy: str, most: int) -> dict[str, Any]:
         result["typos"] = await _typos(searcher, given.requests, result["rows"][0]["R@5"])
     if any(request.steps for request in given.requests):
         result["steps"] = await _steps(searcher, [request for request in given.requests if request.steps])
+    if isinstance(searcher, Settling) and searcher.problem:
+        raise RuntimeError(f"Some of its searches did without: {searcher.problem}")
     return result
 
 
-async def fill(searcher: Searcher, given: RetrievalSet) -> dict[str, float]:
-    """Take in a set, and search once, which builds what is built late; how long that took."""
+async def fill(searcher: Searcher, given: RetrievalSet, kept: Path | None = None) -> dict[str, float]:
+    """Take in a set, search once, which builds what is built late, and wait for the rest; how long that took.
+
+    Args:
+        searcher: An empty searcher.
+        given: The set.
+        kept: A file beside which vectors are kept between runs.
+
+    Raises:
+        RuntimeError: Something could not be built.
+    """
+    if kept is not None:
+        searcher.load(kept)
     begun = time.perf_counter()
     for server, tools in given.servers:
         searcher.add(server, tools)
     added = time.perf_counter()
     await searcher.search("the first search", RANKED)
     searched = time.perf_counter()
-    return {
-        "index_s": round(searched - begun, 3),
-        "first_search_s": round(searched - added, 3),
-    }
+    cost = {"index_s": round(searched - begun, 3), "first_search_s": round(searched - added, 3)}
+    if isinstance(searcher, Settling):
+        if not await searcher.settled():
+            raise RuntimeError(searcher.problem or "Not every tool has a vector.")
+        cost["vectors_s"] = round(time.perf_counter() - searched, 3)
+        await searcher.search("the first search with vectors", RANKED)
+        if kept is not None:
+            _keep_vectors(searcher, kept)
+    return cost
+
+
+def _keep_vectors(searcher: Searcher, file: Path) -> None:
+    """Keep what lies beside the index, but not the index, so that building it is measured each time."""
+    searcher.save(file)
+    file.unlink(missing_ok=True)
 
 
 async def _query_times(searcher: Searcher, requests: Sequence[Request]) -> dict[str, float]:
@@ -188,9 +232,9 @@ def _best(hits: Sequence[Hit]) -> float:
 
 
 def main() -> None:
-    folder, strategy, most = sys.argv[1:]
+    folder, strategy, most, kept = sys.argv[1:]
     try:
-        result = asyncio.run(measure(Path(folder), strategy, int(most)))
+        result = asyncio.run(measure(Path(folder), strategy, int(most), Path(kept) if kept else None))
     except ConfigError as error:
         result = {"unavailable": str(error)}
     json.dump(result, sys.stdout)
