@@ -360,6 +360,7 @@ class Crib:
                 tasks,
                 variables=self._variables,
                 snapshots=SnapshotStore(self._state_dir / "snapshots"),
+                vault=Vault(self._state_dir / "auth"),
                 marker=self._instance,
                 on_listed=self._listings.take,
                 on_state=self._on_state,
@@ -421,4 +422,3 @@ class Crib:
         if self._sources.find(name) is not None:
             return name
         return self._server(name).id
-                vault=Vault(self._state_dir / "auth"),

@@ -141,6 +141,7 @@ class McpServer:
     def forgive(self) -> None:
         """Let the next need try again at once, however often it has failed."""
         self._life.breaker.reset()
+        self._standing.need = None
 
     async def keep_running(self) -> None:
         """Keep a server running that is always to run: start it, and again whenever it has ended on its own."""
@@ -159,7 +160,6 @@ class McpServer:
         life = self._life
         life.stop.set()
         life.connection = None
-        self._standing.need = None
         if life.opening is not None:
             life.opening.cancel()
         await life.gone.wait()
@@ -184,6 +184,9 @@ class McpServer:
             life.become("ready")
         try:
             return await send(connection)
+        except AuthRequiredError as error:
+            life.become("needs_auth", str(error))
+            raise
         finally:
             life.busy -= 1
             life.last_used = anyio.current_time()
@@ -202,14 +205,14 @@ class McpServer:
             if attempt is not None:
                 break
             if life.gone.is_set():
+                need = self._standing.need
+                if need is not None and need.closed and not self._standing.outdated:
+                    raise need.error()
                 if (pause := life.breaker.pause) > 0:
                     raise ServerStartError(
                         self.id,
                         f"{self.id} failed several times in a row, and is left alone for {pause:.0f} s: {life.reason}",
                         hint=f"toolcrib servers --refresh {self.id} tries at once.",
-        except AuthRequiredError as error:
-            life.become("needs_auth", str(error))
-            raise
                     )
                 attempt = self._begin()
                 break
@@ -237,8 +240,5 @@ class McpServer:
 
 def _copy(error: ServerError) -> ServerError:
     """One for each waiter: an exception raised in several tasks would gather all their tracebacks."""
-                need = self._standing.need
-                if need is not None and need.closed and not self._standing.outdated:
-                    raise need.error()
     kind = next((each for each in (AuthRequiredError, ServerStartError) if isinstance(error, each)), ServerError)
     return kind(error.server, error.message, hint=error.hint)
