@@ -170,7 +170,8 @@ class SnapshotStore:
 
     def _write(self, path: Path, content: bytes) -> None:
         """Write a file whole, readable by its owner alone, never seen half written."""
-        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for folder in (self.folder.parent, self.folder):  # of what `parents` makes, the umask decides the mode
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         handle, name = tempfile.mkstemp(prefix=path.name, dir=self.folder)
         try:
             with os.fdopen(handle, "wb") as file:

@@ -1,0 +1,69 @@
+"""The configuration: whether its files can be read, and what in them has no effect or can't be used."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from toolcrib.config import Config, load_config, starts_itself, user_config_dir
+from toolcrib.doctor.case import Case
+from toolcrib.doctor.finding import Finding
+from toolcrib.errors import ConfigError, UsageError, shown
+
+CHECK = "configuration"
+
+
+def read_configuration(files: Sequence[Path]) -> tuple[Config, list[Finding]]:
+    """As much of a configuration as can be read, and what is wrong with the rest.
+
+    Args:
+        files: The files; none means every `*.json` in the user's own folder.
+
+    Raises:
+        UsageError: A file that was named does not exist.
+    """
+    paths = [path.expanduser().absolute() for path in files]
+    for path in paths:
+        if not path.exists():
+            raise UsageError(f"There is no file {path}.", hint="Check the path of the configuration.")
+    findings: list[Finding] = []
+    readable: list[Path] = []
+    for path in paths or _own_files():
+        try:
+            load_config([path])
+        except ConfigError as error:
+            findings.append(Finding(CHECK, "problem", None, error.message, error.hint))
+        else:
+            readable.append(path)
+    config = load_config(readable) if readable else Config()
+    itself = [key for key, entry in config.servers.items() if starts_itself(entry, config.paths)]
+    findings += [
+        Finding(
+            CHECK,
+            "warning",
+            None,
+            f"Server {shown(key)} is Toolcrib itself on this same configuration, and left out.",
+            "Remove the entry.",
+        )
+        for key in itself
+    ]
+    return replace(config, servers={key: each for key, each in config.servers.items() if key not in itself}), findings
+
+
+def check_configuration(case: Case) -> Iterator[Finding]:
+    """What the configuration's reader had to say."""
+    for path in case.config.paths:
+        yield Finding(CHECK, "ok", None, f"{path} is read.")
+    for warning in case.config.warnings:
+        yield Finding(CHECK, "warning", None, warning)
+    if not case.config.servers:
+        yield Finding(CHECK, "warning", None, "No servers are configured.", "Add them under mcpServers.")
+    for server, entry in case.servers.items():
+        if entry.error is not None:
+            yield Finding(CHECK, "problem", server, entry.error.message, entry.error.hint)
+        elif entry.disabled:
+            yield Finding(CHECK, "ok", server, f"{server} is disabled, and not looked into.")
+
+
+def _own_files() -> list[Path]:
+    folder = user_config_dir()
+    return sorted(path for path in folder.iterdir() if path.suffix == ".json") if folder.is_dir() else []

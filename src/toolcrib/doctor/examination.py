@@ -1,0 +1,138 @@
+"""The examination: all checks, one after another."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import anyio.to_thread
+
+from toolcrib.config import Config, ServerConfig, Variables, client_files
+from toolcrib.crib import Crib
+from toolcrib.doctor.addresses import check_addresses
+from toolcrib.doctor.case import Case
+from toolcrib.doctor.commands import check_commands, check_runtimes
+from toolcrib.doctor.configuration import check_configuration
+from toolcrib.doctor.credentials import check_credentials, resolve_servers
+from toolcrib.doctor.definitions import Here, check_schemas, check_sizes, check_texts, count_tools
+from toolcrib.doctor.finding import Diagnosis, Finding
+from toolcrib.doctor.names import check_server_names, check_shared_names, check_tool_names
+from toolcrib.doctor.starts import Refresh, check_starts
+from toolcrib.doctor.state import check_state
+from toolcrib.doctor.upfront import check_always, check_clients, check_surface
+from toolcrib.errors import StoreError, UsageError, shown
+from toolcrib.redact import REDACTED, Secrets
+from toolcrib.schema import nearest, server_ids
+from toolcrib.tokens import counter_name
+
+_HEAVIEST = 10
+
+
+async def examine(
+    config: Config,
+    crib: Crib,
+    state_dir: Path,
+    refresh: Refresh,
+    *,
+    name: str | None = None,
+    offline: bool = False,
+    variables: Variables | None = None,
+    found: Sequence[Finding] = (),
+) -> Diagnosis:
+    """Examine a configuration and its servers.
+
+    Args:
+        config: The configuration as it was written.
+        crib: An open crib over it.
+        state_dir: The folder of the database and the snapshots.
+        refresh: Starts and lists servers, bounded and in parallel.
+        name: Only this server, by its id or its key.
+        offline: Start nothing: what servers listed last is looked at.
+        variables: Resolves `${…}`; None takes the environment and the keyring.
+        found: What was found before, as by `read_configuration`.
+
+    Raises:
+        UsageError: There is no such server.
+    """
+    variables = variables or Variables(inputs=config.inputs)
+    is_whole = not any(each.level == "problem" for each in found)
+    case = Case(config, _chosen(config, name, is_whole=is_whole), crib, variables, state_dir, offline)
+    findings = [*found, *check_configuration(case), *await check_state(case)]
+    findings += await _check_entries(case, refresh)
+    findings += await anyio.to_thread.run_sync(lambda: list(_check_catalog(case)))
+    findings += [*check_always(case), *check_clients(client_files()), *check_surface(case)]
+    return Diagnosis(tuple(case.servers), tuple(_without(case.secrets, each) for each in findings))
+
+
+async def _check_entries(case: Case, refresh: Refresh) -> list[Finding]:
+    """What each entry says, and what comes of it."""
+    resolved, findings = await anyio.to_thread.run_sync(resolve_servers, case)
+    for server, entry in resolved.items():
+        findings += check_credentials(server, case.servers[server], entry)
+    findings += [*check_commands(resolved, case.secrets), *check_addresses(resolved)]
+    if case.is_offline:
+        unknown = [server for server in resolved if not case.is_listed(server)]
+        findings += [
+            Finding("start", "note", server, "It was never listed, so its tools are not known.") for server in unknown
+        ]
+        return findings
+    findings += await check_runtimes(resolved)
+    hopeless = {each.server for each in findings if each.level == "problem"}
+    return findings + await check_starts(case, [server for server in resolved if server not in hopeless], refresh)
+
+
+def _check_catalog(case: Case) -> Iterator[Finding]:
+    """What the servers list."""
+    yield from check_server_names({entry.key: server for server, entry in case.servers.items()})
+    here = Here.now()
+    tokens: dict[str, int] = {}
+    names: dict[str, list[str]] = {}
+    for server, _ in case.usable():
+        try:
+            tools = case.tools(server)
+        except StoreError as error:
+            yield Finding("store", "problem", server, error.message, error.hint)
+            continue
+        names[server] = [tool.name for tool in tools]
+        counts = count_tools(tools)
+        tokens |= counts
+        yield from check_schemas(server, tools)
+        yield from check_tool_names(server, tools)
+        yield from check_sizes(server, counts)
+        yield from check_texts(server, tools, here)
+    yield from check_shared_names(names)
+    heaviest = sorted(tokens.items(), key=lambda each: -each[1])[:_HEAVIEST]
+    if heaviest:
+        message = f"All definitions take {sum(tokens.values()):,} tokens ({counter_name()}); the heaviest come first."
+        yield Finding("size", "ok", None, message, details=tuple(f"{tool}: {count:,}" for tool, count in heaviest))
+
+
+def _chosen(config: Config, name: str | None, *, is_whole: bool) -> dict[str, ServerConfig]:
+    """The entries to look at; one that is not found may stand in a file that can't be read."""
+    ids = server_ids(config.servers)
+    entries = {ids[key]: entry for key, entry in config.servers.items()}
+    if name is None:
+        return entries
+    for server, entry in entries.items():
+        if name in {server, entry.key}:
+            return {server: entry}
+    if not is_whole:
+        return {}
+    near = nearest(name, entries)
+    hint = f"Did you mean {near}?" if near else f"The configured ones: {', '.join(entries) or 'none'}."
+    raise UsageError(f"There is no server {shown(name)}.", hint=hint)
+
+
+def _without(secrets: Secrets, finding: Finding) -> Finding:
+    """A finding without any value of the servers' secrets; names of variables are no secrets and stay."""
+
+    def clean(text: str) -> str:
+        for secret in sorted(secrets, key=len, reverse=True):
+            text = text.replace(secret, REDACTED)
+        return text
+
+    return replace(
+        finding,
+        message=clean(finding.message),
+        hint=clean(finding.hint),
+        details=tuple(clean(line) for line in finding.details),
+    )
