@@ -60,3 +60,25 @@ def test_the_gateway_bench_measures_calls_and_starts_and_says_that_peers_were_le
     assert start["children"] == 0
     assert start["first_list_ms"]["n"] == start["bare_first_list_ms"]["n"] == 1
     assert start["memory_mb"] > 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts processes in /proc")
+def test_the_lifecycle_bench_counts_what_runs_and_what_is_left(few_catalogs: Path) -> None:
+    start = ("--servers", "4", "--starts", "1")
+    little = ("--running", "6", "--cap", "2", "--calls", "200", "--soak-servers", "4", "--flaky", "1")
+    document = run_bench(
+        "lifecycle", "--data", str(few_catalogs), *start, *little, "--storm", "20", "--probe-wait", "0.5"
+    )
+    figures = document["figures"]
+
+    # What does not depend on how quick the machine is.
+    assert figures["cap"]["samples"] > 0
+    assert 0 < figures["cap"]["most_processes"] <= 2
+    assert (figures["cap"]["unanswered"], figures["cap"]["left_after_close"]) == (0, 0)
+    # Toolcrib, its watchdog, two servers, and the process that one of them starts.
+    assert (figures["kill"]["processes"], figures["kill"]["left"]) == (5, 0)
+    assert sum(figures["soak"]["ends"].values()) == 200
+    assert (figures["soak"]["unclear"], figures["soak"]["late"]) == ([], 0)
+    assert set(figures["soak"]["leaked"].values()) == {0}
+    assert (figures["storm"]["starts"], figures["storm"]["unanswered"]) == (1, 0)
+    assert figures["probe"]["probes"] == 1
