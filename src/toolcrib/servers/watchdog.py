@@ -23,6 +23,10 @@ MARKER_VARIABLE = "TOOLCRIB_INSTANCE"
 _TERM_GRACE = 1.0
 """Seconds between SIGTERM and SIGKILL."""
 
+_KILL_GRACE = 0.2
+"""Seconds for SIGKILL to take effect; a group whose dead nobody collects, as in a container without an init, never is
+gone."""
+
 _POLL = 0.02
 
 _IN_GOOD_ORDER = ".\n"
@@ -92,14 +96,14 @@ def marked_processes(marker: str) -> Iterator[int]:
 
 def end_processes(groups: Set[int], marker: str) -> None:
     """End process groups, and all that carry the marker: SIGTERM, a moment's grace, SIGKILL."""
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number, grace in ((signal.SIGTERM, _TERM_GRACE), (signal.SIGKILL, _KILL_GRACE)):
         for group in groups:
             with suppress(OSError):
                 os.killpg(group, number)
         for process in marked_processes(marker):
             with suppress(OSError):
                 os.kill(process, number)
-        deadline = time.monotonic() + _TERM_GRACE
+        deadline = time.monotonic() + grace
         while time.monotonic() < deadline and _any_left(groups, marker):
             time.sleep(_POLL)
         if not _any_left(groups, marker):
