@@ -44,7 +44,7 @@ def sets(tmp_path: Path) -> Path:
 
 def run_bench(*options: str) -> str:
     command = [sys.executable, "-m", "bench.retrieval", *options]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
