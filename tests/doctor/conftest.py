@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -82,13 +83,13 @@ def diagnose(state: Path) -> Callable[..., Any]:
     ) -> Diagnosis:
         known = config or config_from_mapping({"mcpServers": servers or {}})
         variables = Variables(environ=environ or {}, inputs=known.inputs, keyring=lambda name: None)
+
+        async def refresh(crib: Crib, names: Sequence[str]) -> list[Any]:
+            return [(await crib.refresh(name))[0] for name in names]
+
+        open_crib = partial(Crib.open, known, state_dir=state, variables=variables)
         with anyio.fail_after(LIMIT):
-            async with Crib.open(known, state_dir=state, variables=variables) as crib:
-
-                async def refresh(names: Sequence[str]) -> list[Any]:
-                    return [(await crib.refresh(name))[0] for name in names]
-
-                return await examine(known, crib, state, refresh, variables=variables, **options)
+            return await examine(known, open_crib, state, refresh, variables=variables, **options)
 
     return run
 

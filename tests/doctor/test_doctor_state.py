@@ -28,8 +28,9 @@ async def test_a_file_in_the_place_of_the_state_directory_is_a_problem(
     diagnose: Callable[..., Any], found: Callable[..., Any], state: Path
 ) -> None:
     state.write_text("not a folder")
-    [finding] = found(await diagnose({}), "state")
+    finding, *others = found(await diagnose({}), "state")
     assert (finding.level, "is no folder" in finding.message) == ("problem", True)
+    assert [each.level for each in others] == ["problem"] * len(others)  # what else came of it
     assert "TOOLCRIB_STATE_DIR" in finding.hint
 
 

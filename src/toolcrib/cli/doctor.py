@@ -52,10 +52,8 @@ async def _doctor(
     from toolcrib.crib import Crib
     from toolcrib.doctor import examine
 
-    async with Crib.open(resting(config, lists=True)) as crib:
-        diagnosis = await examine(
-            config, crib, user_state_dir(), partial(list_anew, crib), name=name, offline=offline, found=found
-        )
+    open_crib = partial(Crib.open, resting(config, lists=True))
+    diagnosis = await examine(config, open_crib, user_state_dir(), list_anew, name=name, offline=offline, found=found)
     if as_json:
         print_json(diagnosis.to_json())
     else:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from toolcrib.catalog import Tool
-from toolcrib.config import Config, ServerConfig, Variables
+from toolcrib.config import ServerConfig, Variables
 from toolcrib.crib import Crib
 from toolcrib.redact import Secrets
 
@@ -15,21 +14,15 @@ class Case:
     """What an examination has before it.
 
     Attributes:
-        config: The configuration as it was written.
         servers: The entries to look at, by server id.
         crib: An open crib over that configuration.
         variables: Resolves `${…}`.
-        state_dir: The folder of the database and the snapshots.
-        is_offline: Whether nothing may be started.
         secrets: What must not be shown; entries that are resolved add theirs.
     """
 
-    config: Config
     servers: Mapping[str, ServerConfig]
     crib: Crib
     variables: Variables
-    state_dir: Path
-    is_offline: bool
     secrets: Secrets = field(default_factory=Secrets)
 
     def usable(self) -> Iterator[tuple[str, ServerConfig]]:

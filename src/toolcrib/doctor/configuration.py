@@ -1,11 +1,10 @@
 """The configuration: whether its files can be read, and what in them has no effect or can't be used."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from toolcrib.config import Config, load_config, starts_itself, user_config_dir
-from toolcrib.doctor.case import Case
+from toolcrib.config import Config, ServerConfig, load_config, starts_itself, user_config_dir
 from toolcrib.doctor.finding import Finding
 from toolcrib.errors import ConfigError, UsageError, shown
 
@@ -49,15 +48,20 @@ def read_configuration(files: Sequence[Path]) -> tuple[Config, list[Finding]]:
     return replace(config, servers={key: each for key, each in config.servers.items() if key not in itself}), findings
 
 
-def check_configuration(case: Case) -> Iterator[Finding]:
-    """What the configuration's reader had to say."""
-    for path in case.config.paths:
+def check_configuration(config: Config, servers: Mapping[str, ServerConfig]) -> Iterator[Finding]:
+    """What the configuration's reader had to say.
+
+    Args:
+        config: The configuration.
+        servers: The entries to look at, by server id.
+    """
+    for path in config.paths:
         yield Finding(CHECK, "ok", None, f"{path} is read.")
-    for warning in case.config.warnings:
+    for warning in config.warnings:
         yield Finding(CHECK, "warning", None, warning)
-    if not case.config.servers:
+    if not config.servers:
         yield Finding(CHECK, "warning", None, "No servers are configured.", "Add them under mcpServers.")
-    for server, entry in case.servers.items():
+    for server, entry in servers.items():
         if entry.error is not None:
             yield Finding(CHECK, "problem", server, entry.error.message, entry.error.hint)
         elif entry.disabled:

@@ -1,6 +1,6 @@
 """The examination: all checks, one after another."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +19,10 @@ from toolcrib.doctor.names import check_server_names, check_shared_names, check_
 from toolcrib.doctor.starts import Refresh, check_starts
 from toolcrib.doctor.state import check_state
 from toolcrib.doctor.upfront import check_always, check_clients, check_surface
-from toolcrib.errors import StoreError, UsageError, shown
+from toolcrib.errors import StoreError, ToolcribError, UsageError, shown
 from toolcrib.redact import REDACTED, Secrets
 from toolcrib.schema import nearest, server_ids
+from toolcrib.servers.causes import innermost
 from toolcrib.tokens import counter_name
 
 _HEAVIEST = 10
@@ -29,7 +30,7 @@ _HEAVIEST = 10
 
 async def examine(
     config: Config,
-    crib: Crib,
+    open_crib: Callable[[], Crib],
     state_dir: Path,
     refresh: Refresh,
     *,
@@ -42,7 +43,7 @@ async def examine(
 
     Args:
         config: The configuration as it was written.
-        crib: An open crib over it.
+        open_crib: Makes a crib over it, to be entered here.
         state_dir: The folder of the database and the snapshots.
         refresh: Starts and lists servers, bounded and in parallel.
         name: Only this server, by its id or its key.
@@ -53,23 +54,31 @@ async def examine(
     Raises:
         UsageError: There is no such server.
     """
-    variables = variables or Variables(inputs=config.inputs)
-    is_whole = not any(each.level == "problem" for each in found)
-    case = Case(config, _chosen(config, name, is_whole=is_whole), crib, variables, state_dir, offline)
-    findings = [*found, *check_configuration(case), *await check_state(case)]
-    findings += await _check_entries(case, refresh)
-    findings += await anyio.to_thread.run_sync(lambda: list(_check_catalog(case)))
-    findings += [*check_always(case), *check_clients(client_files()), *check_surface(case)]
-    return Diagnosis(tuple(case.servers), tuple(_without(case.secrets, each) for each in findings))
+    servers = _chosen(config, name, is_whole=not any(each.level == "problem" for each in found))
+    findings = [*found, *check_configuration(config, servers), *await check_state(state_dir)]
+    secrets = Secrets()
+    try:
+        async with open_crib() as crib:
+            case = Case(servers, crib, variables or Variables(inputs=config.inputs), secrets)
+            findings += await _check_entries(case, None if offline else refresh)
+            findings += await anyio.to_thread.run_sync(lambda: list(_check_catalog(case)))
+            findings += [*check_always(case), *check_surface(case)]
+    except (ToolcribError, ExceptionGroup) as error:
+        cause = innermost(error)
+        if not isinstance(cause, ToolcribError):
+            raise
+        findings.append(Finding("state", "problem", None, cause.message, cause.hint))
+    findings += check_clients(client_files())
+    return Diagnosis(tuple(servers), tuple(_without(secrets, each) for each in findings))
 
 
-async def _check_entries(case: Case, refresh: Refresh) -> list[Finding]:
-    """What each entry says, and what comes of it."""
+async def _check_entries(case: Case, refresh: Refresh | None) -> list[Finding]:
+    """What each entry says, and what comes of it where servers may be started."""
     resolved, findings = await anyio.to_thread.run_sync(resolve_servers, case)
     for server, entry in resolved.items():
         findings += check_credentials(server, case.servers[server], entry)
     findings += [*check_commands(resolved, case.secrets), *check_addresses(resolved)]
-    if case.is_offline:
+    if refresh is None:
         unknown = [server for server in resolved if not case.is_listed(server)]
         findings += [
             Finding("start", "note", server, "It was never listed, so its tools are not known.") for server in unknown

@@ -4,14 +4,15 @@ import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 
 from toolcrib.catalog import to_line
+from toolcrib.crib import Crib
 from toolcrib.doctor.case import Case
 from toolcrib.doctor.finding import Finding, counted, listed
 from toolcrib.servers import ServerStatus
 
 CHECK = "start"
 
-Refresh = Callable[[Sequence[str]], Awaitable[list[ServerStatus]]]
-"""Lists servers anew, by id, and returns their states; failures are states."""
+Refresh = Callable[[Crib, Sequence[str]], Awaitable[list[ServerStatus]]]
+"""Lists servers of a crib anew, by id, and returns their states; failures are states."""
 
 Listing = list[tuple[str, bytes]]
 """A server's tools in its order, which counts for a prompt cache too: each id with a digest of its definition."""
@@ -32,11 +33,13 @@ async def check_starts(case: Case, servers: Sequence[str], refresh: Refresh) -> 
         refresh: Starts and lists them, bounded and in parallel.
     """
     before = {server: _listing(case, server) for server in servers}
-    findings = [_outcome(status) for status in await refresh(servers)]
+    findings = [_outcome(status) for status in await refresh(case.crib, servers)]
     failed = {each.server for each in findings if each.level == "problem"}
     first = {server: _listing(case, server) for server in servers if server not in failed}
     again = [server for server, listing in first.items() if listing and listing != before[server]]
-    failing = [each for each in map(_outcome, await refresh(again)) if each.level == "problem"] if again else []
+    failing = (
+        [each for each in map(_outcome, await refresh(case.crib, again)) if each.level == "problem"] if again else []
+    )
     findings += failing
     for server in again:
         if server in {each.server for each in failing}:
@@ -48,6 +51,8 @@ async def check_starts(case: Case, servers: Sequence[str], refresh: Refresh) -> 
 def _outcome(status: ServerStatus) -> Finding:
     if status.state in _FAILED:
         return Finding(CHECK, "problem", status.id, status.reason or "It failed.", details=status.output)
+    if status.state == "disabled":
+        return Finding(CHECK, "ok", status.id, f"{status.id} is switched off, and not looked into.")
     if not status.tools:
         return Finding(CHECK, "note", status.id, "It lists no tools.")
     revision = status.protocol_version

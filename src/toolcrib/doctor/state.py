@@ -9,7 +9,6 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from toolcrib.doctor.case import Case
 from toolcrib.doctor.finding import Finding, counted, listed
 from toolcrib.errors import StoreError
 from toolcrib.store import STORE_FILE, Instance, expired_instances, live_instances, open_store
@@ -17,10 +16,10 @@ from toolcrib.store import STORE_FILE, Instance, expired_instances, live_instanc
 CHECK = "state"
 
 
-async def check_state(case: Case) -> list[Finding]:
+async def check_state(folder: Path) -> list[Finding]:
     """Whether the state directory can be used, is private, and who else uses it."""
-    findings = list(_check_folder(case.state_dir))
-    store = case.state_dir / STORE_FILE
+    findings = list(_check_folder(folder))
+    store = folder / STORE_FILE
     if not any(each.level == "problem" for each in findings) and await anyio.Path(store).exists():
         findings += await _check_store(store)
     return findings
