@@ -53,13 +53,13 @@ def check_shared_names(names: Mapping[str, Sequence[str]]) -> Iterator[Finding]:
         message = f"{' and '.join(servers)} list tools of the same names."
         yield Finding(CHECK, "warning", None, message, "If it is one server configured twice, remove one entry.")
     copies = {server for servers in twins for server in servers[1:]}
-    owners: dict[str, list[str]] = {}
+    owners: dict[str, list[tuple[str, str]]] = {}
     for server, listing in names.items():
-        for name in _folded(listing if server not in copies else ()):
-            owners.setdefault(name, []).append(f"{server}.{name}")
-    shared = sorted((ids for ids in owners.values() if len(ids) > 1), key=lambda ids: -len(ids))
+        for folded, spelled in _folded(listing if server not in copies else ()).items():
+            owners.setdefault(folded, []).append((server, spelled[0]))
+    shared = sorted((each for each in owners.values() if len(each) > 1), key=lambda each: -len(each))
     if shared:
-        some = [f"{ids[0].partition('.')[2]} ({listed([each.partition('.')[0] for each in ids])})" for ids in shared]
+        some = [f"{each[0][1]} ({listed([server for server, _ in each])})" for each in shared]
         message = f"{counted(len(shared), 'name')} in several servers: {listed(some, 3)}."
         hint = "A call must name the server, as ids do; a description of each server helps a model to choose."
         yield Finding(CHECK, "note", None, message, hint, tuple(some[:_SHOWN]))
