@@ -1,12 +1,14 @@
 """What the tests of search share: making tools, and a small catalog that was written for them."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+from zlib import crc32
 
+import numpy as np
 import pytest
 
 from toolcrib.catalog.tool import Tool
-from toolcrib.search import Searcher, ServerDocs
+from toolcrib.search import Embedder, Searcher, ServerDocs
 
 MakeTool = Callable[..., Tool]
 
@@ -57,6 +59,26 @@ def fill(searcher: Searcher, servers: Iterable[ServerDocs] = SERVERS, tools: Ite
     for server in servers:
         searcher.add(server, [tool for tool in listed if tool.server == server.id], digest=f"{server.id} v1")
     return searcher
+
+
+class Trigrams(Embedder):
+    """Embeds a text by the runs of three letters in it: likeness of spelling, made and checked by hand."""
+
+    name = "trigrams"
+    dimension = 128
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        vectors = np.zeros((len(texts), self.dimension), np.float32)
+        for row, text in enumerate(texts):
+            padded = f"  {text.lower()} "
+            for at in range(len(padded) - 2):
+                vectors[row, crc32(padded[at : at + 3].encode("utf-8", "replace")) % self.dimension] += 1
+        return vectors
+
+
+@pytest.fixture(scope="session")
+def trigrams() -> type[Trigrams]:
+    return Trigrams
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,15 @@
 """What every search strategy promises, asked of each of them in one word, which is a query for all."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from toolcrib.catalog.tool import Tool
 from toolcrib.catalog.visible import VisibleSet
+from toolcrib.config import SearchSettings
 from toolcrib.errors import ConfigError, UsageError
-from toolcrib.search import Hit, Searcher, ServerDocs, make_searcher
+from toolcrib.search import Candidate, Embedder, Hit, Searcher, ServerDocs, make_searcher
 
 pytestmark = pytest.mark.anyio
 
@@ -35,9 +36,25 @@ ODD_QUERIES = {
 }
 
 
-@pytest.fixture(params=["auto", "keyword", "regex"])
-def searcher(request: pytest.FixtureRequest) -> Searcher:
-    return make_searcher(request.param)
+Make = Callable[[], Searcher]
+
+
+@pytest.fixture(params=["auto", "keyword", "regex", "semantic", "hybrid", "delegate"])
+def make(request: pytest.FixtureRequest, trigrams: type[Embedder]) -> Make:
+    """Makes an empty searcher of one strategy; `auto` with what is installed."""
+    settings = SearchSettings(embedder_patience=60.0)
+    if request.param == "auto":
+        return lambda: make_searcher("auto", settings=settings)
+
+    async def as_they_were(query: str, candidates: Sequence[Candidate]) -> list[str]:
+        return []
+
+    return lambda: make_searcher(request.param, settings=settings, embedder=trigrams(), chooser=as_they_were)
+
+
+@pytest.fixture
+def searcher(make: Make) -> Searcher:
+    return make()
 
 
 def ids(hits: list[Hit]) -> list[str]:
@@ -82,7 +99,7 @@ async def test_the_limit_is_kept_and_takes_the_best(searcher: Searcher, filled: 
 async def test_adding_a_server_again_replaces_its_tools(searcher: Searcher, filled: Fill, tool: MakeTool) -> None:
     filled(searcher)
     await searcher.search("forecast", 5)
-    searcher.add(ServerDocs("weather"), [tool("weather", "tides", "High and low water.")], digest="weather v2")
+    searcher.add(ServerDocs("weather"), [tool("weather", "tides", "Tides.")], digest="weather v2")
     assert "weather.forecast" not in ids(await searcher.search("forecast", 10))
     assert ids(await searcher.search("tides", 10))[:1] == ["weather.tides"]
     assert searcher.fingerprint("weather") == "weather v2"
@@ -148,22 +165,24 @@ async def test_a_visible_set_holds_for_tools_that_are_added_later(searcher: Sear
     searcher.add(ServerDocs("a"), [tool("a", "forecast")])
     assert ids(await searcher.search("forecast", 5, visible)) == ["a.forecast"]
     searcher.add(ServerDocs("b"), [tool("b", "forecast"), tool("b", "forecast_hidden")])
-    assert ids(await searcher.search("forecast", 5, visible)) == ["a.forecast", "b.forecast"]
+    assert set(ids(await searcher.search("forecast", 5, visible))) == {"a.forecast", "b.forecast"}
 
 
-async def test_equal_scores_come_in_the_order_of_their_ids(searcher: Searcher, tool: MakeTool) -> None:
-    for server in ("c", "a", "b"):
-        searcher.add(ServerDocs(server), [tool(server, "forecast", "The weather to come.")])
-    assert ids(await searcher.search("forecast", 10)) == ["a.forecast", "b.forecast", "c.forecast"]
-    assert ids(await searcher.search("forecast", 2)) == ["a.forecast", "b.forecast"]
+async def test_equal_scores_come_in_the_order_of_their_ids(searcher: Searcher) -> None:
+    definition = {"name": "forecast", "description": "The weather to come."}
+    searcher.add(ServerDocs("s"), [Tool(f"{at}.forecast", "s", "forecast", definition) for at in "cab"])
+    everything = await searcher.search("forecast", 10)
+    assert sorted(everything, key=lambda hit: (-hit.score, hit.tool_id)) == everything
+    assert ids(await searcher.search("forecast", 2)) == ids(everything)[:2]
+    if len({hit.score for hit in everything}) == 1:
+        assert ids(everything) == ["a.forecast", "b.forecast", "c.forecast"]
 
 
-async def test_the_same_question_gets_the_same_answer(searcher: Searcher, filled: Fill) -> None:
-    filled(searcher)
+async def test_the_same_question_gets_the_same_answer(make: Make, filled: Fill) -> None:
+    searcher = filled(make())
     first = await searcher.search("search", 10)
     assert await searcher.search("search", 10) == first
-    again = make_searcher(searcher.name)
-    assert await filled(again).search("search", 10) == first
+    assert await filled(make()).search("search", 10) == first
 
 
 @pytest.mark.parametrize("query", ODD_QUERIES.values(), ids=ODD_QUERIES.keys())
@@ -197,13 +216,13 @@ async def test_odd_definitions_are_taken_in(searcher: Searcher) -> None:
     assert len(await searcher.search("forecast", 10)) == len(definitions)
 
 
-async def test_a_searcher_that_keeps_nothing_says_so(searcher: Searcher, filled: Fill, tmp_path: Path) -> None:
+async def test_a_searcher_that_keeps_nothing_says_so(make: Make, filled: Fill, tmp_path: Path) -> None:
     path = tmp_path / "index"
-    kept = filled(searcher).save(path)
+    kept = filled(make()).save(path)
     assert kept == path.exists()
-    assert make_searcher(searcher.name).load(path) == kept
+    assert make().load(path) == kept
 
 
 def test_an_unknown_strategy_is_an_error_that_names_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r"'magic'.*auto, keyword, regex"):
+    with pytest.raises(ConfigError, match=r"'magic'.*auto, keyword, regex, semantic, hybrid, delegate, subagent"):
         make_searcher("magic")

@@ -83,6 +83,7 @@ class SearchSettings(_Model):
         embedder_url: The base of an API with OpenAI's `/embeddings`, such as `http://localhost:11434/v1`.
         embedder_model: The model's name there or in fastembed; for the installed model, a file in its place.
         embedder_key_env: The environment variable that holds the key for `embedder_url`.
+        embedder_patience: Seconds that a search waits for the embedder before it goes on without.
     """
 
     strategy: str = "keyword"
@@ -90,6 +91,7 @@ class SearchSettings(_Model):
     embedder_url: str = ""
     embedder_model: str = ""
     embedder_key_env: str = ""
+    embedder_patience: Seconds = 2.0
 
 
 class DynamicSettings(_Model):

@@ -1,0 +1,284 @@
+"""Words and meaning at once: what is added to what, what is kept, and what happens while there is no vector."""
+
+import re
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import anyio
+import numpy as np
+import pytest
+
+from toolcrib.catalog.tool import Tool
+from toolcrib.search import Embedder, HybridSearcher, KeywordSearcher, Searcher, SemanticSearcher, ServerDocs
+from toolcrib.search.clauses import clauses
+from toolcrib.search.meanings import tool_text
+
+pytestmark = pytest.mark.anyio
+
+MakeTool = Callable[..., Tool]
+Fill = Callable[[Searcher], Searcher]
+
+FOREVER = 60.0
+
+
+class Axes(Embedder):
+    """Embeds a text as which of these words are in it: cosines that are easily calculated by hand."""
+
+    name = "axes"
+    WORDS = ("umbrella", "rain", "forecast", "issue")
+
+    def __init__(self) -> None:
+        self.documents: list[str] = []
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        self.documents += texts
+        return self.embed_queries(texts)
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        return np.array([[float(word in text.lower()) for word in self.WORDS] for text in texts])
+
+
+class Held(Axes):
+    """Embeds no tool before it is let."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.let = threading.Event()
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        self.let.wait()
+        return super().embed_documents(texts)
+
+
+def ids(hits: Sequence[Any]) -> list[str]:
+    return [hit.tool_id for hit in hits]
+
+
+async def test_meaning_counts_six_tenths_of_the_cosine(tool: MakeTool) -> None:
+    searcher = HybridSearcher(Axes(), patience=FOREVER)
+    searcher.add(ServerDocs("s"), [tool("s", "a", "Forecast of rain."), tool("s", "b", "Forecast.")])
+    hits = {hit.tool_id: hit for hit in await searcher.search("umbrella rain", 5)}
+    # (1, 1, 0, 0) and (0, 1, 1, 0): 1 of √2 · √2.
+    assert hits["s.a"].why["meaning"] == pytest.approx(0.6 * 0.5, abs=1e-3)
+    assert "meaning" not in hits["s.b"].why
+
+
+async def test_words_count_as_they_do_without_meaning(filled: Fill) -> None:
+    by_words = {hit.tool_id: hit for hit in await filled(KeywordSearcher()).search("create an issue", 20)}
+    both = await filled(HybridSearcher(Axes(), patience=FOREVER)).search("create an issue", 20)
+    for hit in both:
+        words = {part: value for part, value in hit.why.items() if part not in ("meaning", "clauses")}
+        assert words == pytest.approx(dict(by_words[hit.tool_id].why) if hit.tool_id in by_words else {}, abs=2e-6)
+
+
+async def test_semantic_search_scores_are_cosines(tool: MakeTool) -> None:
+    searcher = SemanticSearcher(Axes(), patience=FOREVER)
+    searcher.add(ServerDocs("s"), [tool("s", "rain"), tool("s", "rain_forecast"), tool("s", "other")])
+    hits = await searcher.search("umbrella rain", 5)
+    assert [(hit.tool_id, round(hit.score, 3)) for hit in hits] == [("s.rain", 0.707), ("s.rain_forecast", 0.5)]
+
+
+async def test_before_the_vectors_are_there_it_searches_by_words(filled: Fill) -> None:
+    embedder = Held()
+    searcher = HybridSearcher(embedder, patience=0.0)
+    filled(searcher)
+    try:
+        assert await searcher.search("rain", 5) == await filled(KeywordSearcher()).search("rain", 5)
+        assert searcher.progress == (0, 8)
+    finally:
+        embedder.let.set()
+    with anyio.fail_after(FOREVER):
+        assert await searcher.settled()
+    assert searcher.progress == (8, 8)
+
+
+async def test_progress_is_told_in_steps(tool: MakeTool) -> None:
+    told: list[tuple[int, int]] = []
+    searcher = HybridSearcher(Axes(), patience=FOREVER, on_progress=lambda done, all_: told.append((done, all_)))
+    searcher.add(ServerDocs("s"), [tool("s", f"tool_{n}") for n in range(300)])
+    with anyio.fail_after(FOREVER):
+        assert await searcher.settled()
+    assert told == [(128, 300), (256, 300), (300, 300)]
+
+
+async def test_a_text_is_embedded_once_however_often_its_server_is_added(filled: Fill) -> None:
+    embedder = Axes()
+    searcher = HybridSearcher(embedder, patience=FOREVER)
+    for _ in range(2):
+        filled(searcher)
+        with anyio.fail_after(FOREVER):
+            assert await searcher.settled()
+    assert len(embedder.documents) == 8
+
+
+async def test_vectors_are_kept_between_runs(filled: Fill, tmp_path: Path) -> None:
+    before = HybridSearcher(Axes(), patience=FOREVER)
+    filled(before)
+    hits = await before.search("umbrella rain", 5)
+    assert before.save(tmp_path / "index")
+    embedder = Axes()
+    after = HybridSearcher(embedder, patience=FOREVER)
+    assert after.load(tmp_path / "index")
+    assert after.fingerprint("weather") == "weather v1"
+    assert await after.search("umbrella rain", 5) == hits
+    assert embedder.documents == []
+
+
+async def test_vectors_that_come_after_saving_are_kept_too(filled: Fill, tmp_path: Path) -> None:
+    embedder = Held()
+    before = HybridSearcher(embedder, patience=0.0)
+    filled(before).save(tmp_path / "index")
+    early = HybridSearcher(Axes(), patience=FOREVER)
+    early.load(tmp_path / "index")
+    assert early.fingerprint("weather") is None
+    embedder.let.set()
+    with anyio.fail_after(FOREVER):
+        assert await before.settled()
+    late = HybridSearcher(Axes(), patience=FOREVER)
+    late.load(tmp_path / "index")
+    assert late.fingerprint("weather") == "weather v1"
+
+
+@pytest.mark.parametrize("damage", ["nothing there", "cut", "another byte", "another embedder"])
+async def test_a_file_of_vectors_that_cannot_be_used_is_as_good_as_none(
+    filled: Fill, tmp_path: Path, damage: str
+) -> None:
+    before = HybridSearcher(Axes(), patience=FOREVER)
+    filled(before)
+    with anyio.fail_after(FOREVER):
+        assert await before.settled()
+    hits = await before.search("umbrella rain", 5)
+    before.save(tmp_path / "index")
+    file = tmp_path / "index.vectors"
+    content = bytearray(file.read_bytes())
+    embedder = Axes()
+    if damage == "nothing there":
+        file.unlink()
+    elif damage == "cut":
+        file.write_bytes(content[:-40])
+    elif damage == "another byte":
+        content[-70] ^= 1
+        file.write_bytes(content)
+    else:
+        embedder.name = "axes of another model"
+    after = HybridSearcher(embedder, patience=FOREVER)
+    after.load(tmp_path / "index")
+    assert after.fingerprint("weather") is None
+    assert await filled(after).search("umbrella rain", 5) == hits
+
+
+class Faulty(Axes):
+    """Does one thing wrong, for tools or for queries, from the second text on."""
+
+    def __init__(self, fault: str, of: str) -> None:
+        super().__init__()
+        self.fault, self.of = fault, of
+        self.given_up = threading.Event()
+
+    def embed_documents(self, texts: Sequence[str]) -> Any:
+        good = np.ones((len(texts), 4))
+        return self.wrong(good) if self.of == "tools" else good
+
+    def embed_queries(self, texts: Sequence[str]) -> Any:
+        good = np.ones((len(texts), 4))
+        return self.wrong(good) if self.of == "queries" else good
+
+    def wrong(self, good: Any) -> Any:
+        match self.fault:
+            case "raises":
+                raise RuntimeError("out of memory")
+            case "not finite":
+                good[-1, 0] = np.nan
+            case "too few rows":
+                return good[:-1]
+            case "another dimension":
+                return np.ones((len(good), 7))
+            case "no matrix":
+                return None
+            case _:
+                self.given_up.wait()
+        return good
+
+
+@pytest.mark.parametrize("of", ["tools", "queries"])
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [
+        ("raises", "out of memory"),
+        ("not finite", "not finite"),
+        ("too few rows", "shape"),
+        ("another dimension", "7 numbers a text where 4 were expected"),
+        ("no matrix", "float|shape|finite"),
+        ("hangs", "did not answer within 0.05 seconds"),
+    ],
+)
+async def test_an_embedder_that_does_wrong_leaves_search_by_words(
+    filled: Fill, fault: str, reason: str, of: str
+) -> None:
+    embedder = Faulty(fault, of)
+    embedder.dimension = 4
+    searcher = HybridSearcher(embedder, patience=0.05 if fault == "hangs" else FOREVER)
+    filled(searcher)
+    if of == "queries":
+        with anyio.fail_after(FOREVER):
+            assert await searcher.settled()
+    expected = await filled(KeywordSearcher()).search("rain", 5)
+    with anyio.fail_after(FOREVER):
+        assert await searcher.search("rain", 5) == expected
+        assert await searcher.search("rain", 5) == expected
+    embedder.given_up.set()
+    assert re.search(reason, searcher.problem), searcher.problem
+    assert searcher.problem.startswith("The embedder axes is not used: ")
+
+
+async def test_an_embedder_is_not_asked_again_at_once(filled: Fill) -> None:
+    embedder = Faulty("raises", "queries")
+    asked: list[int] = []
+    wrong = embedder.wrong
+    embedder.wrong = lambda good: asked.append(1) or wrong(good)
+    searcher = HybridSearcher(embedder, patience=FOREVER)
+    filled(searcher)
+    for _ in range(3):
+        await searcher.search("rain", 5)
+    assert len(asked) == 1
+
+
+async def test_tools_may_come_and_go_while_vectors_are_computed(tool: MakeTool) -> None:
+    embedder = Held()
+    searcher = HybridSearcher(embedder, patience=FOREVER)
+    searcher.add(ServerDocs("a"), [tool("a", "rain")])
+    searcher.add(ServerDocs("b"), [tool("b", "rain")])
+    searcher.remove("a")
+    embedder.let.set()
+    assert ids(await searcher.search("rain", 5)) == ["b.rain"]
+    assert searcher.progress == (1, 1)
+
+
+def test_what_is_embedded_is_words_and_no_more_than_600_characters(tool: MakeTool) -> None:
+    text = tool_text("git-hub", tool("git-hub", "createIssue", "Opens an issue. " * 100, title="Create issue"))
+    assert text.startswith("git hub: create issue. Opens an issue.")
+    assert len(text) == 600
+    assert tool_text("s", tool("s", "x", "Does.", title="Weather now")) == "s: x. Weather now. Does."
+
+
+@pytest.mark.parametrize(
+    ("query", "parts"),
+    [
+        ("create an issue", []),
+        ("read the weather forecast for Berlin, send it", []),
+        (
+            "Find the cheapest flight from Berlin to Lisbon on Friday, then email the itinerary to my colleague Anna Smith",
+            [
+                "Find the cheapest flight from Berlin to Lisbon on Friday",
+                "email the itinerary to my colleague Anna Smith",
+            ],
+        ),
+        ("word " * 300, []),
+        ("", []),
+        (", , , and and then", []),
+    ],
+)
+def test_a_query_is_taken_apart_into_clauses_that_say_something(query: str, parts: list[str]) -> None:
+    assert clauses(query) == parts
