@@ -136,17 +136,17 @@ def test_unknown_keys_are_kept_and_named(tmp_path: Path) -> None:
     config = loaded(
         tmp_path,
         {
-            "mcpServers": {"a": {"command": "a", "oauth": {"clientId": "x"}, "toolcrib": {"descripton": "typo"}}},
+            "mcpServers": {"a": {"command": "a", "audit": {"level": "x"}, "toolcrib": {"descripton": "typo"}}},
             "theme": "dark",
             "toolcrib": {"time_out": 3, "search": {"stratgy": "x"}},
         },
     )
     server = config.servers["a"]
-    assert server.unknown == {"oauth": {"clientId": "x"}}
+    assert server.unknown == {"audit": {"level": "x"}}
     assert server.options.model_extra == {"descripton": "typo"}
     assert config.unknown == {"theme": "dark"}
     assert [warning.removeprefix(f"{tmp_path / '0.json'}: ") for warning in config.warnings] == [
-        "Server 'a': 'oauth' and 'toolcrib.descripton' are not known here; kept, without effect.",
+        "Server 'a': 'audit' and 'toolcrib.descripton' are not known here; kept, without effect.",
         "'toolcrib.time_out' and 'toolcrib.search.stratgy' are not known here; kept, without effect.",
         "'theme' is not known here; kept, without effect.",
     ]

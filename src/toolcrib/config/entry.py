@@ -8,6 +8,8 @@ from typing import Any, cast
 from pydantic import ValidationError
 
 from toolcrib.config.models import ServerOptions, problems
+from toolcrib.config.oauth import KNOWN as OAUTH_KEYS
+from toolcrib.config.oauth import OAuthClient, parse_oauth
 from toolcrib.config.server import ServerConfig, Transport, header_name_problem, url_problem
 from toolcrib.errors import ConfigError, shown
 
@@ -23,6 +25,7 @@ TRANSPORTS: Mapping[str, Transport] = {
 """Transports by the names that clients give them, in lower case."""
 
 _OWN = {"command", "args", "env", "cwd", "envFile", "url", "serverUrl", "headers", "type", "transport"} | {
+    "oauth",
     "disabled",
     "enabled",
     "description",
@@ -75,6 +78,7 @@ def parse_entry(key: str, value: object, origin: Path | None) -> tuple[ServerCon
         env_file=fields.text("envFile"),
         url=url,
         headers=_headers(fields),
+        oauth=_oauth(fields),
         disabled=fields.flag("disabled") or fields.flag("enabled", otherwise=True) is False,
         options=options,
         unknown={name: member for name, member in entry.items() if name not in _OWN},
@@ -190,6 +194,12 @@ def _headers(fields: _Fields) -> dict[str, str]:
     return headers
 
 
+def _oauth(fields: _Fields) -> OAuthClient | None:
+    client, found = parse_oauth(fields.entry.get("oauth"))
+    fields.problems.extend(found)
+    return client
+
+
 def _options(fields: _Fields) -> ServerOptions:
     given = fields.entry.get("toolcrib")
     try:
@@ -218,6 +228,8 @@ def _error(found: list[str], key: str) -> ConfigError | None:
 def _warnings(key: str, entry: Mapping[str, Any], options: ServerOptions) -> list[str]:
     who = f"Server {shown(key)}"
     unknown = [name for name in entry if name not in _OWN | _OTHERS | _LIMITS]
+    if isinstance(oauth := entry.get("oauth"), Mapping):
+        unknown += [f"oauth.{name}" for name in cast("Mapping[str, object]", oauth) if name not in OAUTH_KEYS]
     unknown += [f"toolcrib.{name}" for name in options.unknown()]
     limits = [name for name in entry if name in _LIMITS and not (name == "tools" and entry[name] == ["*"])]
     warnings: list[str] = []

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from toolcrib.config.dotenv import read_env_file
 from toolcrib.config.models import ServerOptions
+from toolcrib.config.oauth import OAuthClient
 from toolcrib.config.variables import Expander, Variables
 from toolcrib.errors import ConfigError, shown
 
@@ -35,6 +36,7 @@ class ServerConfig:
         env_file: A file of further environment variables; `env` wins over it.
         url: Where a remote server is; None for a local one.
         headers: HTTP headers for a remote server.
+        oauth: The client to log in as; None leaves that to Toolcrib.
         disabled: Whether the entry is switched off.
         options: Toolcrib's own options.
         unknown: Members that Toolcrib does not use, as written.
@@ -51,6 +53,7 @@ class ServerConfig:
     env_file: str | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    oauth: OAuthClient | None = None
     disabled: bool = False
     options: ServerOptions = field(default_factory=ServerOptions)
     unknown: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -107,6 +110,7 @@ class ServerConfig:
             cwd=None if self.cwd is None else self._base / filled.path("cwd", self.cwd),
             url=None if self.url is None else filled.url(self.url),
             headers=filled.headers(self.headers),
+            oauth=None if self.oauth is None else filled.oauth(self.oauth),
             private=tuple(filled.private),
         )
 
@@ -140,6 +144,7 @@ class ResolvedServer:
         cwd: The folder to start it in.
         url: Where a remote server is; None for a local one.
         headers: HTTP headers for a remote server.
+        oauth: The client to log in as; None leaves that to Toolcrib.
         private: Name and value of everything that was filled in and may be secret.
     """
 
@@ -151,6 +156,7 @@ class ResolvedServer:
     cwd: Path | None = None
     url: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    oauth: OAuthClient | None = None
     private: tuple[tuple[str, str], ...] = ()
 
     def __repr__(self) -> str:
@@ -188,6 +194,13 @@ class _Filled:
         if problem := url_problem(url):
             raise ConfigError(f"{self.where('url')}: {problem}.", hint="It starts with https:// or http://.")
         return url
+
+    def oauth(self, raw: OAuthClient) -> OAuthClient:
+        return OAuthClient(
+            None if raw.client_id is None else self.text("oauth.clientId", raw.client_id).strip(),
+            None if raw.client_secret is None else self.text("oauth.clientSecret", raw.client_secret).strip(),
+            raw.callback_port,
+        )
 
     def headers(self, raw: Mapping[str, str]) -> dict[str, str]:
         filled: dict[str, str] = {}
