@@ -114,6 +114,11 @@ async def test_details_take_several_names_and_name_the_unknown(doors: MetaTools)
     assert (await doors.call("get_tool_details", {}))["isError"]
 
 
+async def test_a_name_given_twice_is_answered_once(doors: MetaTools) -> None:
+    result = await doors.call("get_tool_details", {"name": "notes.list_tags, notes.list_tags\nnotes.list_tags"})
+    assert len(result["content"]) == 1
+
+
 async def test_the_example_of_the_details_can_be_called(doors: MetaTools) -> None:
     document = json.loads(text(await doors.call("get_tool_details", {"name": "tickets.list_projects"})))
     assert not (await doors.call("call_tool", document["example"])).get("isError")
@@ -166,6 +171,8 @@ async def test_odd_queries_are_answered(doors: MetaTools, query: Any) -> None:
         ("search_tools", {"query": "x", "detail": "everything"}),
         ("search_tools", {"query": "x", "server": "nowhere"}),
         ("search_tools", {"query": "select:"}),
+        ("search_tools", {"query": "select:" + ",".join(f"tickets.t{number}" for number in range(3000))}),
+        ("get_tool_details", {"name": ",".join(f"tickets.t{number}" for number in range(3000))}),
         ("search_tools", {"query": "/((a+)+/"}),
         ("call_tool", {}),
         ("call_tool", {"name": "tickets.create_tickets"}),

@@ -109,9 +109,14 @@ def _uncollected() -> Generator[None]:
 
 def _parse_address(text: str) -> tuple[str, int]:
     host, _, port = text.rpartition(":")
-    if not port.isascii() or not port.isdigit() or int(port) > 65_535 or (":" in host and not host.startswith("[")):
+    if not port.isascii() or not port.isdigit() or int(port) > 65_535 or not _is_host(host):
         raise UsageError(f"{shown(text, 60)} is no address to serve at.", hint=_ADDRESS)
     return host.removeprefix("[").removesuffix("]") or "127.0.0.1", int(port)
+
+
+def _is_host(text: str) -> bool:
+    """Whether a host is written as in a URL: an IPv6 address in brackets, anything else without."""
+    return text.startswith("[") == text.endswith("]") == (":" in text)
 
 
 def _waiting(config: Config, files: Sequence[Path]) -> str:

@@ -2,10 +2,11 @@
 
 import io
 import json
+import math
 import os
 import sys
 from contextlib import suppress
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 _SAFE_BLANKS = "\n\t"
 _ESCAPED = {code: f"\\x{code:02x}" for code in [*range(32), *range(127, 160)] if chr(code) not in _SAFE_BLANKS} | {
@@ -49,7 +50,7 @@ def print_text(text: str = "") -> None:
 
 def print_json(value: Any) -> None:
     """Write a value to standard output as the one JSON document of `--json`."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.write(json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n")
 
 
 def tell(text: str) -> None:
@@ -76,3 +77,14 @@ def safe(text: str) -> str:
 def one_line(text: str) -> str:
     """Text from outside as one safe line."""
     return safe(" ".join(text.split()))
+
+
+def _finite(value: Any) -> Any:
+    """A value with `"Infinity"`, `"-Infinity"` and `"NaN"` for the numbers that JSON has no form for."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in cast("list[Any]", value)]
+    return value

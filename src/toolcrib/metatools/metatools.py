@@ -9,17 +9,30 @@ from toolcrib.errors import ToolcribError, UsageError, shown
 from toolcrib.metatools.definitions import (
     CALL_TOOL,
     DETAILS,
+    DISABLE_SERVER,
+    ENABLE_SERVER,
     GET_TOOL_DETAILS,
     MOST_HITS,
+    SEARCH_SERVERS,
     SEARCH_TOOLS,
     meta_tools,
 )
 from toolcrib.metatools.forgiving import flag, text, tool_call, whole_number
-from toolcrib.metatools.formatting import details_text, error_text, search_text, text_result
+from toolcrib.metatools.formatting import (
+    available_text,
+    details_text,
+    enabled_text,
+    error_text,
+    search_text,
+    text_result,
+)
 from toolcrib.search import decode_cursor, encode_cursor
 
 CHANGES_META = "toolcrib/changes"
 """Member of a result's `_meta` that tells what was mended in the arguments."""
+
+_MOST_DEFINITIONS = 20
+"""Definitions in one answer: at the median of real servers some 6,000 tokens."""
 
 UNVALIDATED_META = "toolcrib/unvalidated"
 """Member of a result's `_meta` that tells why the arguments could not be checked."""
@@ -39,13 +52,16 @@ class MetaTools:
     def definitions(self, caller: Caller = LOCAL) -> list[JsonObject]:
         """The definitions that a model sees: the same in every answer."""
         if self._definitions is None:
+            settings = self._crib.config.settings
             self._definitions = meta_tools(
-                self._crib.configured(), token_budget=self._crib.config.settings.servers_description
+                self._crib.configured(), token_budget=settings.servers_description, dynamic=settings.dynamic.enabled
             )
         return self._definitions
 
     def knows(self, name: str) -> bool:
         """Whether that is one of the constant tools."""
+        if name in {SEARCH_SERVERS, ENABLE_SERVER, DISABLE_SERVER}:
+            return self._crib.config.settings.dynamic.enabled
         return name in {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL}
 
     async def call(
@@ -63,7 +79,9 @@ class MetaTools:
                 return await self._search(arguments, caller)
             if name == GET_TOOL_DETAILS:
                 return await self._details(arguments, caller)
-            return await self._call(arguments, caller, options or Options())
+            if name == CALL_TOOL:
+                return await self._call(arguments, caller, options or Options())
+            return text_result(await self._servers(name, arguments, caller))
         except ToolcribError as error:
             return text_result(error_text(error), is_error=True)
 
@@ -88,9 +106,13 @@ class MetaTools:
 
     async def _details(self, arguments: JsonObject, caller: Caller) -> JsonObject:
         names = text(arguments, "name", "names", "tool", "id", "ids") or ""
-        wanted = [name.strip() for name in names.replace("\n", ",").split(",") if name.strip()]
+        wanted = list(dict.fromkeys(name.strip() for name in names.replace("\n", ",").split(",") if name.strip()))
         if not wanted:
             raise UsageError("get_tool_details needs a tool's id as `name`.", hint="search_tools finds it.")
+        if len(wanted) > _MOST_DEFINITIONS:
+            raise UsageError(
+                f"get_tool_details was asked for {len(wanted)} tools.", hint=f"Ask for at most {_MOST_DEFINITIONS}."
+            )
         blocks: list[JsonObject] = []
         failed = 0
         for name in wanted:
@@ -101,6 +123,17 @@ class MetaTools:
                 failed += 1
                 blocks.append({"type": "text", "text": error_text(error)})
         return {"content": blocks, "isError": failed == len(wanted)}
+
+    async def _servers(self, name: str, arguments: JsonObject, caller: Caller) -> str:
+        """Answer a call of the tools that find, enable and disable servers; they take a name, and nothing to run."""
+        if name == SEARCH_SERVERS:
+            return available_text(await self._crib.available(text(arguments, "query", "q") or "", caller=caller))
+        server = text(arguments, "name", "server", "id")
+        if not server:
+            raise UsageError(f"{name} needs a server's `name`.", hint=f"{SEARCH_SERVERS} finds it.")
+        if name == ENABLE_SERVER:
+            return enabled_text(await self._crib.enable(server, caller=caller))
+        return f"{await self._crib.disable(server, caller=caller)} is off; its tools are in no search any more."
 
     async def _call(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
         name, inner = tool_call(arguments)

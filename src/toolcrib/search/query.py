@@ -9,6 +9,9 @@ from toolcrib.search.base import Hit
 
 _MOST_NEEDS = 12
 
+_MOST_IDS = 50
+"""Ids that one `select:` may name: as many as one page of a search may hold."""
+
 _SELECT = re.compile(r"select\s*:(?P<ids>.*)", re.IGNORECASE | re.DOTALL)
 _REGEX = re.compile(r"regex\s*:(?P<pattern>.*)|/(?P<slashed>.+)/(?P<flags>[gimsux]*)", re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-*+•–—·]\s+)?(?:\(?(?:\d{1,3}|[a-zA-Z])[.)]\s+)?(?:\[[ xX]?\]\s+)?")
@@ -65,14 +68,17 @@ def parse_query(text: str | None) -> Query:
     number before it. More than twelve lines are a text that was pasted, and one need.
 
     Raises:
-        UsageError: `select:` or `regex:` is followed by nothing.
+        UsageError: `select:` or `regex:` is followed by nothing, or `select:` by more than fifty ids.
     """
     text = (text or "").strip()
     if not text:
         return Browse()
     if select := _SELECT.fullmatch(text):
         ids = [part.strip(_QUOTES) for part in re.split(r"[,;\s]+", select["ids"])]
-        return Select(_each_once(ids, "select:", "Write select: and tool ids with commas between."))
+        chosen = _each_once(ids, "select:", "Write select: and tool ids with commas between.")
+        if len(chosen) > _MOST_IDS:
+            raise UsageError(f"select: names {len(chosen)} ids.", hint=f"Name at most {_MOST_IDS} at a time.")
+        return Select(chosen)
     if regex := _REGEX.fullmatch(text):
         return Pattern(_pattern(regex))
     lines = [_BULLET.sub("", line, count=1).strip() for line in text.splitlines()]
