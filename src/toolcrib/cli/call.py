@@ -11,7 +11,7 @@ from toolcrib.cli.arguments import read_arguments, undeclared
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import print_result, result_text, save_result
-from toolcrib.cli.session import find_tool, read_config, resting, run
+from toolcrib.cli.session import find_tool, open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.troubles import FAILED, MISUSED
 from toolcrib.config import Config
@@ -73,9 +73,8 @@ async def _call(
     as_json: bool,
 ) -> int:
     from toolcrib.broker import InvalidArgumentsError
-    from toolcrib.crib import Crib
 
-    async with Crib.open(resting(config)) as crib:
+    async with open_crib(config) as crib:
         with call_progress(f"Calling {name}") as on_progress:
             tool = await find_tool(crib, name)
             arguments = read_arguments(tool, items, args)

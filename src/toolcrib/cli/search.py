@@ -10,7 +10,7 @@ import typer
 from toolcrib.cli.definition import about, print_definition
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
-from toolcrib.cli.session import read_config, resting, run, tell_left_out
+from toolcrib.cli.session import open_crib, read_config, run, tell_left_out
 from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
@@ -72,9 +72,7 @@ async def _search(
     why: bool,
     as_json: bool,
 ) -> int:
-    from toolcrib.crib import Crib
-
-    async with Crib.open(resting(config, lists=True)) as crib:
+    async with open_crib(config, lists=True) as crib:
         await _list_first(crib, server)
         answer = await crib.search(query, limit=limit, server=server, tag=tag, read_only=read_only)
         left_out = [each for each in _meant(crib, server) if each.tools is None and each.state != "disabled"]

@@ -9,7 +9,7 @@ import typer
 
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
-from toolcrib.cli.session import read_config, resting, run
+from toolcrib.cli.session import open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, warn
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
@@ -38,9 +38,7 @@ def servers(
 
 
 async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: bool) -> int:
-    from toolcrib.crib import Crib
-
-    async with Crib.open(resting(config, lists=True)) as crib:
+    async with open_crib(config, lists=True) as crib:
         known = crib.servers
         if name is not None:
             known = [_named(known, name)]

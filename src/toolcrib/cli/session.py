@@ -54,12 +54,24 @@ def resting(config: Config, *, lists: bool = False) -> Config:
         lists: Whether the command starts servers only to list them: then they end as soon as they are listed,
             so that hundreds don't run at once.
     """
-    changes = {"start": "on_request", **({"idle_stop": _LISTED_STOP} if lists else {})}
+    changes = {"start": "on_demand", **({"idle_stop": _LISTED_STOP} if lists else {})}
     servers = {
         key: replace(server, options=server.options.model_copy(update=changes))
         for key, server in config.servers.items()
     }
     return replace(config, servers=servers)
+
+
+def open_crib(config: Config, *, lists: bool = False) -> "Crib":
+    """A crib for one command: what starts on request is there, since the user asks, and nothing else is started.
+
+    Args:
+        config: The configuration.
+        lists: See `resting`.
+    """
+    from toolcrib.crib import Crib
+
+    return Crib.open(resting(config, lists=lists), lists_first=False)
 
 
 def tell_left_out(servers: "Iterable[ServerStatus]", what: str) -> None:

@@ -8,7 +8,7 @@ import typer
 from toolcrib.cli.definition import print_definition
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import progress
-from toolcrib.cli.session import find_tool, read_config, resting, run
+from toolcrib.cli.session import find_tool, open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, typed
 from toolcrib.config import Config
 
@@ -30,10 +30,9 @@ def show(
 
 
 async def _show(config: Config, ids: list[str], *, schema: bool, as_json: bool) -> int:
-    from toolcrib.crib import Crib
 
     tools: list[Tool] = []
-    async with Crib.open(resting(config)) as crib:
+    async with open_crib(config) as crib:
         with progress("Looking it up"):
             for name in ids:
                 tools.append(await find_tool(crib, typed(name)))

@@ -8,7 +8,7 @@ import typer
 from toolcrib.cli.costs import Costs, count_costs
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew, progress
-from toolcrib.cli.session import read_config, resting, run, tell_left_out
+from toolcrib.cli.session import open_crib, read_config, run, tell_left_out
 from toolcrib.cli.streams import print_json, print_text
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
@@ -29,9 +29,7 @@ def tokens(
 
 
 async def _tokens(config: Config, top: int, *, as_json: bool) -> int:
-    from toolcrib.crib import Crib
-
-    async with Crib.open(resting(config, lists=True)) as crib:
+    async with open_crib(config, lists=True) as crib:
         await list_anew(crib, [each.id for each in crib.servers if each.tools is None and each.state == "dormant"])
         with progress("Counting tokens"):
             costs = await count_costs(crib)

@@ -38,7 +38,7 @@ class Switches:
         try:
             stat = self.file.stat()
             seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             seen = _NO_FILE
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from None

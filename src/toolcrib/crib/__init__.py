@@ -1,7 +1,23 @@
 """The library's front door: `Crib` opens a configuration and wires everything together."""
 
-from toolcrib.crib.crib import DEFAULT_LIMIT, Crib
+from toolcrib.crib.crib import DEFAULT_LIMIT, SWITCHES_FILE, Crib
+from toolcrib.crib.directory import Directory
+from toolcrib.crib.dynamic import Availability, AvailableServer, Enabled
 from toolcrib.crib.finder import FoundTool, SearchAnswer, SourceSummary
 from toolcrib.crib.opening import ConfigLike
+from toolcrib.crib.shelf import OffServer
 
-__all__ = ["DEFAULT_LIMIT", "ConfigLike", "Crib", "FoundTool", "SearchAnswer", "SourceSummary"]
+__all__ = [
+    "DEFAULT_LIMIT",
+    "SWITCHES_FILE",
+    "Availability",
+    "AvailableServer",
+    "ConfigLike",
+    "Crib",
+    "Directory",
+    "Enabled",
+    "FoundTool",
+    "OffServer",
+    "SearchAnswer",
+    "SourceSummary",
+]

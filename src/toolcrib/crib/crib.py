@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -30,14 +30,17 @@ from toolcrib.catalog import (
     Tool,
     ToolRegistry,
 )
-from toolcrib.config import Config, Variables, config_from_mapping, user_state_dir
+from toolcrib.config import Config, Input, ServerConfig, Switches, Variables, config_from_mapping, user_state_dir
+from toolcrib.crib.directory import Directory
+from toolcrib.crib.dynamic import Availability, Dynamic, Enabled
 from toolcrib.crib.finder import Finder, SearchAnswer, SourceSummary
 from toolcrib.crib.listings import Listings
 from toolcrib.crib.narrowing import Narrowing, Only
 from toolcrib.crib.opening import ConfigLike, connected_clients, index_file, loaded, server_lists
 from toolcrib.crib.presence import record_presence, states_elsewhere
-from toolcrib.crib.sources import SourceTable
-from toolcrib.errors import ServerError, UnknownToolError, UsageError
+from toolcrib.crib.shelf import Shelf
+from toolcrib.crib.sources import SourceTable, list_clients
+from toolcrib.errors import UnknownToolError, UsageError
 from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.functions import LocalFunctions
 from toolcrib.search import Searcher, make_searcher
@@ -48,10 +51,11 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientSession
 
-    from toolcrib.servers.clients import ConnectedClient
-
 DEFAULT_LIMIT = 8
 """Hits in one page of a search."""
+
+SWITCHES_FILE = "switches.json"
+"""Where, in the state directory, it stands what the user has switched on and off."""
 
 
 class Crib:
@@ -77,22 +81,24 @@ class Crib:
         policy: Policy | None = None,
         variables: Variables | None = None,
         state_dir: str | Path | None = None,
+        lists_first: bool = True,
     ) -> None:
         self.config = config
         self.registry = ToolRegistry()
         self.events = EventBus()
-        self._variables = variables or Variables(inputs=config.inputs)
+        self._inputs = dict(config.inputs)
+        self._variables = variables or Variables(inputs=self._inputs)
         self._state_dir = Path(state_dir or user_state_dir())
         self._instance = secrets.token_hex(16)
-        self._sources = SourceTable(self.registry)
+        self._sources = SourceTable(self.registry, self._is_off)
         policy = policy or server_lists(config)
         self._access = Access(self.registry, policy)
         self._broker = Broker(self._sources, self.registry, policy, self._access, approver=approver)
         self._finder = Finder(
             self.registry,
             self._access,
-            searcher or make_searcher(config.settings.search.strategy),
-            lambda: list(self._sources),
+            searcher or make_searcher(config.settings.search.strategy, settings=config.settings.search),
+            lambda: [source for source in self._sources if not self._is_off(source.id)],
             Narrowing(self.registry, self._sources, lambda: list(self._sources)),
             index_file(config, self._state_dir),
         )
@@ -103,9 +109,21 @@ class Crib:
         self._owner: asyncio.Task[None] | None = None
         self._opened = asyncio.Event()
         self._closing = asyncio.Event()
-        self._listings = Listings(
-            self.registry, self.events, lambda: self._sources.servers, config.settings.first_listing_wait
+        self._lists_first = lists_first
+        patience = config.settings.first_listing_wait
+        self._listings = Listings(self.registry, self.events, lambda: self._sources.servers, patience, self._is_off)
+        self._dynamic = Dynamic(
+            config,
+            self.registry,
+            self._sources,
+            self._access,
+            self._listings,
+            Shelf(policy, index_file(config, self._state_dir, "-off")),
+            Directory(config.settings.registries, self._state_dir),
+            Switches(self._state_dir / SWITCHES_FILE),
+            self._add_server,
         )
+        self._hashes: dict[str, str] = {}
         self._tasks: TaskGroup | None = None
 
     @classmethod
@@ -118,6 +136,7 @@ class Crib:
         policy: Policy | None = None,
         variables: Variables | None = None,
         state_dir: str | Path | None = None,
+        lists_first: bool = True,
     ) -> "Crib":
         """A crib over a configuration.
 
@@ -129,6 +148,7 @@ class Crib:
             policy: What may be seen and called; None takes the `allow` and `deny` lists of the servers.
             variables: Resolves `${…}`; None takes the environment and the keyring.
             state_dir: Where snapshots and the index are kept; None takes the user's state directory.
+            lists_first: Whether a search starts servers that were never listed.
 
         Raises:
             ConfigError: The configuration can't be used as a whole.
@@ -140,6 +160,7 @@ class Crib:
             policy=policy,
             variables=variables,
             state_dir=state_dir,
+            lists_first=lists_first,
         )
 
     @classmethod
@@ -170,6 +191,7 @@ class Crib:
     async def __aenter__(self) -> Self:
         if self._owner is not None:
             raise UsageError("A crib can be entered once.", hint="Open another one.")
+        self._dynamic.prepare()
         self._owner = asyncio.create_task(self._own(), name="toolcrib")
         opened = asyncio.create_task(self._opened.wait())
         await asyncio.wait({self._owner, opened}, return_when=asyncio.FIRST_COMPLETED)
@@ -197,7 +219,7 @@ class Crib:
         Raises:
             StoreError: The shared store can't be read.
         """
-        return await states_elsewhere(self._state_dir, self._instance, self._config_hashes())
+        return await states_elsewhere(self._state_dir, self._instance, self._hashes)
 
     def add_functions(self, *functions: Callable[..., Any], server: str = "local", description: str = "") -> list[str]:
         """Add Python functions as tools beside those of the servers, and return their ids.
@@ -262,19 +284,21 @@ class Crib:
         """
         if server is not None:
             server = self._source_id(server)
-        if self._tasks is None:
-            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
-        missing = await self._listings.wait_for_first(self._tasks, server)
-        return await self._listings.answered(
+        tasks = self._follow_switches()
+        missing = await self._listings.wait_for_first(tasks, server) if self._lists_first else []
+        answer = await self._listings.answered(
             lambda: self._finder.search(
                 query,
                 caller=caller,
                 limit=limit,
                 offset=offset,
-                only=Only(server, tag, read_only),
+                only=Only(server, tag, read_only, self._dynamic.aside),
                 missing=missing,
             )
         )
+        if offset or tag is not None:
+            return answer
+        return replace(answer, off=await self._dynamic.fitting(answer.query, caller, server))
 
     async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
         """One tool with its full definition, by its id or another spelling of it.
@@ -284,12 +308,14 @@ class Crib:
             ServerError: Its server was never listed and can't be reached.
         """
 
+        self._follow_switches()
+
         async def ask() -> Tool:
             try:
                 tool_id = self._access.resolve(name, caller.principal)
-            except UnknownToolError:
+            except UnknownToolError as error:
                 if not await self._sources.learn(name):
-                    raise
+                    raise self._dynamic.explained(error) from None
                 tool_id = self._access.resolve(name, caller.principal)
             return self.registry.tool(tool_id)
 
@@ -326,16 +352,55 @@ class Crib:
         options: Options | None = None,
     ) -> Outcome:
         """Make any request through the broker; see `Broker.request`."""
-        return await self._listings.answered(
-            lambda: self._broker.request(method, target, arguments, caller, options or Options())
-        )
+        self._follow_switches()
+        try:
+            return await self._listings.answered(
+                lambda: self._broker.request(method, target, arguments, caller, options or Options())
+            )
+        except UnknownToolError as error:
+            raise self._dynamic.explained(error) from None
+
+    async def available(self, query: str = "", *, caller: Caller = LOCAL) -> Availability:
+        """Find servers that are on, off, or only known from a registry, by what they are for.
+
+        Args:
+            query: Words; empty for all configured servers.
+            caller: Who asks.
+        """
+        return await self._dynamic.available(query, caller, self._follow_switches())
+
+    async def enable(self, name: str, *, caller: Caller = LOCAL) -> Enabled:
+        """Turn on a server that is off: connect it, so that its tools can be found at once, in this whole crib.
+
+        Args:
+            name: Its id or key; or its name in a registry, where the allow-list of the configuration has it.
+            caller: Who asks.
+
+        Raises:
+            UsageError: There is no such server.
+            DeniedError: The configuration does not leave it to whoever is not the user.
+            ServerError: It can't be reached; it stays off.
+        """
+        self._follow_switches()
+        return await self._dynamic.enable(name, caller)
+
+    async def disable(self, name: str, *, caller: Caller = LOCAL) -> str:
+        """Take a server's tools out of searches at once and let it stop; calls that are under way, and later ones
+        of conversations that know its tools, still work. Returns its id.
+
+        Raises:
+            UsageError: There is no such server.
+            DeniedError: It is not one that starts on request or that the allow-list names.
+        """
+        self._follow_switches()
+        return await self._dynamic.disable(name, caller)
 
     def configured(self) -> list[tuple[str, str]]:
-        """Id and configured description of each source that is not disabled: nothing that a server said."""
+        """Id and configured description of each source that is on from the start: nothing that a server said."""
         rows: list[tuple[str, str]] = []
         for source in self._sources:
             if isinstance(source, McpServer):
-                if not source.config.disabled:
+                if not self._dynamic.starts_off(source):
                     rows.append((source.id, source.config.options.description))
             else:
                 rows.append((source.id, source.description))
@@ -362,14 +427,13 @@ class Crib:
                 snapshots=SnapshotStore(self._state_dir / "snapshots"),
                 vault=Vault(self._state_dir / "auth"),
                 marker=self._instance,
-                on_listed=self._listings.take,
+                on_listed=self._dynamic.take,
                 on_state=self._on_state,
             )
             for server in self._pool:
                 self._sources.put(server)
-                self._listings.take_stored(server)
-                if server.usable and server.config.options.start == "always":
-                    tasks.start_soon(server.keep_running)
+                self._hashes[server.id] = server.config.config_hash
+            self._dynamic.open(tasks)
             if self.config.servers:
                 tasks.start_soon(
                     record_presence,
@@ -377,35 +441,32 @@ class Crib:
                     self._instance,
                     self.events,
                     lambda: self.servers,
-                    self._config_hashes(),
+                    self._hashes,
                 )
-            await self._list_clients(tasks)
+            await list_clients(self._clients, self._sources, self.registry, tasks, self._closing)
             self._opened.set()
             await self._closing.wait()
             await self._pool.close()
             tasks.cancel_scope.cancel()
 
-    async def _list_clients(self, tasks: TaskGroup) -> None:
-        """List what the given clients offer, and keep it fresh; one that can't list costs only its own tools."""
-        if not self._clients:
-            return
-        from toolcrib.servers.clients import follow_tools
+    def _follow_switches(self) -> TaskGroup:
+        """Do what the user has switched, and give the tasks of the open crib."""
+        if self._tasks is None:
+            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
+        self._dynamic.follow_switches(self._tasks)
+        return self._tasks
 
-        async def one(client: "ConnectedClient") -> None:
-            with suppress(ServerError):
-                await self._sources.list_tools(client)
+    def _is_off(self, server_id: str) -> bool:
+        return self._dynamic.is_off(server_id)
 
-        async def follow(client: "ConnectedClient") -> None:
-            async with follow_tools(client.connection.session, self.registry, client.id):
-                await self._closing.wait()
-
-        async with anyio.create_task_group() as listings:
-            for client in self._clients:
-                listings.start_soon(one, client)
-                tasks.start_soon(follow, client)
-
-    def _config_hashes(self) -> dict[str, str]:
-        return {server.id: server.config.config_hash for server in self._sources.servers}
+    def _add_server(self, server_id: str, entry: ServerConfig, inputs: Mapping[str, Input]) -> McpServer:
+        """Take in a server that the configuration does not have but allows."""
+        assert self._pool is not None
+        self._inputs.update(inputs)
+        server = self._pool.add(server_id, entry)
+        self._hashes[server_id] = entry.config_hash
+        self._sources.put(server)
+        return server
 
     def _on_state(self, status: ServerStatus) -> None:
         self.events.publish(ServerStateChanged(status.id, status.state, status.reason))

@@ -8,6 +8,7 @@ from toolcrib.broker import Access, Caller
 from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet
 from toolcrib.crib.index import Index
 from toolcrib.crib.narrowing import Narrowing, Only
+from toolcrib.crib.shelf import OffServer
 from toolcrib.errors import ToolcribError
 from toolcrib.search import (
     Browse,
@@ -62,6 +63,7 @@ class SearchAnswer:
         unknown: Ids of a `select:` that do not exist.
         missing: Servers that were not listed yet and so were not searched.
         sources: The overview, where an empty query asked for it.
+        off: Servers that are off and may have what was searched for, best first.
     """
 
     query: Query
@@ -73,6 +75,7 @@ class SearchAnswer:
     unknown: Sequence[str] = ()
     missing: Sequence[str] = ()
     sources: Sequence[SourceSummary] | None = None
+    off: Sequence[OffServer] = ()
 
 
 class Finder:
@@ -115,8 +118,9 @@ class Finder:
     ) -> SearchAnswer:
         """Search; see `Crib.search`."""
         query = parse_query(text)
-        if isinstance(query, Browse) and only == Only():
-            return SearchAnswer(query, missing=missing, sources=self.overview(caller))
+        if isinstance(query, Browse) and only == Only(without=only.without):
+            sources = [each for each in self.overview(caller) if each.id not in only.without]
+            return SearchAnswer(query, missing=missing, sources=sources)
         if isinstance(query, Select):
             return self._select(query, caller, missing)
         visible = self._narrowing.narrow(self._access.visible(caller.principal), only)

@@ -23,6 +23,7 @@ class Listings:
         events: Told what changed.
         servers: The configured servers.
         patience: Seconds that a search waits for servers that were never listed.
+        is_off: Whether a server is off: then it is left alone.
     """
 
     def __init__(
@@ -31,18 +32,34 @@ class Listings:
         events: EventBus,
         servers: Callable[[], Sequence[McpServer]],
         patience: float,
+        is_off: Callable[[str], bool],
     ) -> None:
         self._registry = registry
         self._events = events
         self._servers = servers
         self._patience = patience
+        self._is_off = is_off
         self._digests: dict[str, str] = {}
         self._first: dict[str, anyio.Event] = {}
 
     def take_stored(self, server: McpServer) -> None:
-        """Take in what a server listed in an earlier run, if it may be used."""
-        if server.snapshot is not None and server.usable:
-            self._put(server.snapshot)
+        """Take in what a server listed last, if it is not there already; its definitions stay unread."""
+        snapshot = server.snapshot
+        if snapshot is None:
+            return
+        if server.id in self._registry.servers:
+            self.take(snapshot)
+            return
+        self._put(snapshot)
+        self._events.publish(CatalogChanged(server.id, added=tuple(self._registry.keys(server.id))))
+
+    def drop(self, server_id: str) -> None:
+        """Take a server's tools out of the catalog, and publish that."""
+        self._digests.pop(server_id, None)
+        removed = tuple(self._registry.keys(server_id))
+        self._registry.remove(server_id)
+        if removed:
+            self._events.publish(CatalogChanged(server_id, removed=removed))
 
     def take(self, snapshot: Snapshot) -> None:
         """Take in a new listing, and publish what it changed."""
@@ -99,15 +116,15 @@ class Listings:
 
         Args:
             tasks: The listings run on in it.
-            server: Only this server; None means all. Servers that start on request only are left alone.
+            server: Only this server; None means all. Servers that are off are left alone.
         """
         wanted = [
             each
             for each in self._servers()
             if each.usable
             and each.snapshot is None
-            and each.config.options.start != "on_request"
             and (server is None or each.id == server)
+            and not self._is_off(each.id)
         ]
         for each in wanted:
             if each.id not in self._first:

@@ -22,11 +22,13 @@ class Only:
         tag: Tools of servers that the configuration gives this tag, and tools that are in a group of this name;
             upper and lower case are the same.
         read_only: Tools that only read, by the configuration's `effects`, else by their own word.
+        without: Not tools of these servers.
     """
 
     server: str | None = None
     tag: str | None = None
     read_only: bool = False
+    without: frozenset[str] = frozenset()
 
 
 class Narrowing:
@@ -59,7 +61,7 @@ class Narrowing:
     def _ids(self, only: Only) -> Iterable[str]:
         tagged = self._tagged_servers(only.tag)
         for server in self._registry.servers:
-            if only.server not in {None, server}:
+            if only.server not in {None, server} or server in only.without:
                 continue
             if only.tag is None and not only.read_only:
                 yield from self._registry.keys(server)

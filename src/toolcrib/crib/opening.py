@@ -44,13 +44,19 @@ def server_lists(config: Config) -> ServerLists:
     )
 
 
-def index_file(config: Config, state_dir: Path) -> Path | None:
-    """Where the search index is kept; one a set of servers, so that two configurations don't undo each other's."""
+def index_file(config: Config, state_dir: Path, suffix: str = "") -> Path | None:
+    """Where a search index is kept; one a set of servers, so that two configurations don't undo each other's.
+
+    Args:
+        config: The configuration.
+        state_dir: Where state is kept.
+        suffix: Tells several indices over one set of servers apart.
+    """
     if not config.servers:
         return None
     hashes = sorted(f"{key}={entry.config_hash}" for key, entry in config.servers.items())
     digest = hashlib.sha256("\n".join(hashes).encode("utf-8", "surrogatepass")).hexdigest()
-    return state_dir / "index" / f"{digest[:16]}.idx"
+    return state_dir / "index" / f"{digest[:16]}{suffix}.idx"
 
 
 def connected_clients(clients: "Mapping[str, Client | ClientSession]") -> "list[ConnectedClient]":

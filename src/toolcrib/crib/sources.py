@@ -1,7 +1,12 @@
 """The sources of one crib by id, as the broker asks for them."""
 
-from collections.abc import Iterator, Mapping
-from typing import cast
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, cast
+
+import anyio
+from anyio.abc import TaskGroup
 
 from toolcrib.broker import Effect
 from toolcrib.catalog import Source, ToolRegistry
@@ -10,16 +15,21 @@ from toolcrib.functions import LocalFunctions
 from toolcrib.schema import server_ids
 from toolcrib.servers import McpServer
 
+if TYPE_CHECKING:
+    from toolcrib.servers.clients import ConnectedClient
+
 
 class SourceTable:
     """The sources by id.
 
     Args:
         registry: Takes what a source lists when it is first learned of.
+        is_off: Whether a source is not to be learned of.
     """
 
-    def __init__(self, registry: ToolRegistry) -> None:
+    def __init__(self, registry: ToolRegistry, is_off: Callable[[str], bool] = lambda _: False) -> None:
         self._registry = registry
+        self._is_off = is_off
         self._sources: dict[str, Source] = {}
 
     def __iter__(self) -> Iterator[Source]:
@@ -63,7 +73,7 @@ class SourceTable:
         source = self.find(head) or self.find(next(iter(server_ids([head]).values())))
         if source is None or source.id in self._registry.servers:
             return False
-        if isinstance(source, McpServer) and source.config.disabled:
+        if self._is_off(source.id):
             return False
         await self.list_tools(source)
         return True
@@ -79,3 +89,37 @@ class SourceTable:
             self._registry.cache_from_maps(await source.list("tools/list"), server=source.id)
         elif source.id not in self._registry.servers:
             raise ServerError(source.id, f"{source.id} lists no tools.")
+
+
+async def list_clients(
+    clients: "Sequence[ConnectedClient]",
+    sources: SourceTable,
+    registry: ToolRegistry,
+    tasks: TaskGroup,
+    closing: asyncio.Event,
+) -> None:
+    """List what given clients offer, and keep it fresh; one that can't list costs only its own tools.
+
+    Args:
+        clients: The clients, connected.
+        sources: All sources.
+        registry: Takes what they list.
+        tasks: Runs what follows their changes.
+        closing: Ends that.
+    """
+    if not clients:
+        return
+    from toolcrib.servers.clients import follow_tools
+
+    async def one(client: "ConnectedClient") -> None:
+        with suppress(ServerError):
+            await sources.list_tools(client)
+
+    async def follow(client: "ConnectedClient") -> None:
+        async with follow_tools(client.connection.session, registry, client.id):
+            await closing.wait()
+
+    async with anyio.create_task_group() as listings:
+        for client in clients:
+            listings.start_soon(one, client)
+            tasks.start_soon(follow, client)

@@ -1,13 +1,24 @@
 """The constant tools that a model sees in place of all others."""
 
-from toolcrib.metatools.definitions import CALL_TOOL, DETAILS, GET_TOOL_DETAILS, SEARCH_TOOLS
+from toolcrib.metatools.definitions import (
+    CALL_TOOL,
+    DETAILS,
+    DISABLE_SERVER,
+    ENABLE_SERVER,
+    GET_TOOL_DETAILS,
+    SEARCH_SERVERS,
+    SEARCH_TOOLS,
+)
 from toolcrib.metatools.formatting import error_text, search_text, tool_signature
 from toolcrib.metatools.metatools import MetaTools
 
 __all__ = [
     "CALL_TOOL",
     "DETAILS",
+    "DISABLE_SERVER",
+    "ENABLE_SERVER",
     "GET_TOOL_DETAILS",
+    "SEARCH_SERVERS",
     "SEARCH_TOOLS",
     "MetaTools",
     "error_text",

@@ -14,6 +14,9 @@ from toolcrib.tokens import counter
 SEARCH_TOOLS = "search_tools"
 GET_TOOL_DETAILS = "get_tool_details"
 CALL_TOOL = "call_tool"
+SEARCH_SERVERS = "search_available_servers"
+ENABLE_SERVER = "enable_server"
+DISABLE_SERVER = "disable_server"
 
 DETAILS = ("name", "brief", "signature", "full")
 """How much a search says of each hit."""
@@ -25,14 +28,15 @@ _count = counter("estimate").count
 an exact one takes 0.6 s and 64 MB to load, more than all else that a first `tools/list` needs."""
 
 
-def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int) -> list[JsonObject]:
+def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int, dynamic: bool = False) -> list[JsonObject]:
     """The definitions of the meta-tools.
 
     Args:
         servers: Id and configured description of each visible server, in the order of the configuration.
         token_budget: Most tokens that the servers' names and descriptions may take.
+        dynamic: Whether those for servers that are off are among them.
     """
-    return [
+    always = [
         _tool(
             SEARCH_TOOLS,
             "Find tools by what they do. Search before you say that something can't be done. One action a line: "
@@ -82,6 +86,36 @@ def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int) -> list
             },
             ["name"],
             {"title": "Call a tool", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
+        ),
+    ]
+    return [*always, *_server_tools()] if dynamic else always
+
+
+def _server_tools() -> list[JsonObject]:
+    """The definitions of the tools that find, enable and disable servers."""
+    name: JsonObject = {"name": {"type": "string", "description": "The server's name, as found"}}
+    switches = {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True}
+    return [
+        _tool(
+            SEARCH_SERVERS,
+            "Find servers whose tools are not there yet. Look here when no tool does what is needed.",
+            {"query": {"type": "string", "description": "What for, in words; empty lists the configured servers"}},
+            [],
+            {"title": "Search available servers", "readOnlyHint": True, "openWorldHint": True},
+        ),
+        _tool(
+            ENABLE_SERVER,
+            f"Turn a server on; {SEARCH_TOOLS} finds its tools from then on.",
+            name,
+            ["name"],
+            {"title": "Enable a server", **switches, "openWorldHint": True},
+        ),
+        _tool(
+            DISABLE_SERVER,
+            "Turn a server off that is no longer needed.",
+            name,
+            ["name"],
+            {"title": "Disable a server", **switches, "openWorldHint": False},
         ),
     ]
 

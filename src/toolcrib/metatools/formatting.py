@@ -5,11 +5,12 @@ from typing import Any
 
 from toolcrib.broker import InvalidArgumentsError
 from toolcrib.catalog import JsonObject, Tool, to_line
-from toolcrib.crib import FoundTool, SearchAnswer, SourceSummary
+from toolcrib.crib import Availability, AvailableServer, Enabled, FoundTool, OffServer, SearchAnswer, SourceSummary
 from toolcrib.errors import ToolcribError
 from toolcrib.schema import example_call, first_sentence, signature
 
 BRIEF_CHARACTERS = 120
+_FEW = 5
 _SCHEMA_CHARACTERS = 6_000
 """A schema longer than this is left to get_tool_details; the signature and the problems are enough to mend a
 call, and the longest real schema alone has 77,000 characters."""
@@ -42,7 +43,26 @@ def search_text(answer: SearchAnswer, detail: str, cursor: str | None) -> str:
         lines.append(f'{"At least " if answer.at_least else ""}{left} more with cursor "{cursor}".')
     if answer.missing:
         lines.append(f"Not searched yet, still starting: {', '.join(answer.missing)}.")
+    lines += map(_off_text, answer.off)
     return "\n".join(lines)
+
+
+def available_text(answer: Availability) -> str:
+    """Servers that are there or could be, as text: one a line, with what enabling it would take."""
+    lines = [_available_line(server) for server in answer.found]
+    if not lines:
+        lines.append("No server fits. Try other words for what it is for.")
+    if answer.unread:
+        lines.append(f"Not searched yet, still being read: {', '.join(map(_place, answer.unread))}.")
+    lines += answer.problems
+    return "\n".join(lines)
+
+
+def enabled_text(enabled: Enabled) -> str:
+    """What enabling a server has brought."""
+    few = ", ".join(enabled.tools[:_FEW])
+    named = f", such as {few}" if len(enabled.tools) > _FEW else f": {few}" if few else ""
+    return f"{enabled.id} is on, with {_tools(len(enabled.tools))}{named}. search_tools finds them now."
 
 
 def details_text(tool: Tool) -> str:
@@ -83,6 +103,34 @@ def text_result(text: str, *, is_error: bool = False) -> JsonObject:
     """A tool result of one text, in which half a surrogate pair, which has no UTF-8 form, becomes `?`."""
     sendable = text.encode("utf-8", "replace").decode()
     return {"content": [{"type": "text", "text": sendable}], "isError": is_error}
+
+
+def _available_line(server: AvailableServer) -> str:
+    known = "" if server.tools is None else f", {_tools(server.tools)}"
+    if server.state != "not configured":
+        state = f"{server.state}{known}"
+    elif server.may_enable:
+        state = "in a registry"
+    else:
+        state = f"in a registry; only the user can add it: toolcrib servers add {server.name}"
+    about = first_sentence(server.description, BRIEF_CHARACTERS)
+    take = f'  enable_server("{server.name}")' if server.may_enable else ""
+    deprecated = ", deprecated" if server.deprecated else ""
+    return f"{server.name} ({state}{deprecated}){f': {about}' if about else ''}{take}"
+
+
+def _off_text(server: OffServer) -> str:
+    fits = "may fit by its description" if server.tools is None else f"{_tools(server.tools)} may fit"
+    return f'{server.id} (off): {fits}; enable_server("{server.id}")'
+
+
+def _tools(count: int) -> str:
+    return "1 tool" if count == 1 else f"{count} tools"
+
+
+def _place(place: str) -> str:
+    """A registry without the user name, password and query that its URL may hold."""
+    return place.partition("?")[0].rpartition("@")[2]
 
 
 def _by_server(found: Iterable[FoundTool]) -> list[list[Tool]]:

@@ -46,6 +46,7 @@ class Life:
         opening: Cancels that attempt.
         stop: Set to end the connection.
         gone: Set while no owner task exists.
+        leaving: The connection is to end as soon as no request uses it.
         busy: How many requests use the connection.
         last_used: When the last one ended, on the event loop's clock.
         breaker: Says how long to leave a failing server alone.
@@ -61,6 +62,7 @@ class Life:
         self.stop = anyio.Event()
         self.gone = anyio.Event()
         self.gone.set()
+        self.leaving = False
         self.busy = 0
         self.last_used = 0.0
         self.breaker = Breaker()

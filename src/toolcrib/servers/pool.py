@@ -1,6 +1,6 @@
 """All configured servers of one crib."""
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 import anyio
@@ -8,7 +8,7 @@ import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from toolcrib.catalog import Snapshot, SnapshotStore
-from toolcrib.config import Config, Variables
+from toolcrib.config import Config, ServerConfig, Variables
 from toolcrib.errors import UsageError, shown
 from toolcrib.schema import server_ids
 from toolcrib.servers.auth import Vault
@@ -51,7 +51,7 @@ class ServerPool:
 
         berths = Berths(config.settings.max_running)
         self._watchdog = Watchdog(marker)
-        around = Surroundings(
+        self._around = around = Surroundings(
             spawn=spawn,
             starts=anyio.CapacityLimiter(config.settings.max_parallel_starts),
             berths=berths,
@@ -67,7 +67,7 @@ class ServerPool:
         if (ceiling := config.settings.max_memory_mb) is not None:
             tasks.start_soon(keep_below, ceiling * 1_000_000, berths, self._groups)
         ids = server_ids(config.servers)
-        self._servers: Mapping[str, McpServer] = {
+        self._servers: dict[str, McpServer] = {
             ids[key]: McpServer(ids[key], entry, around) for key, entry in config.servers.items()
         }
 
@@ -93,6 +93,11 @@ class ServerPool:
             known = ", ".join(list(self._servers)[:30]) or "none"
             raise UsageError(f"There is no server {shown(server)}.", hint=f"The configured ones: {known}.")
         return found
+
+    def add(self, server_id: str, entry: ServerConfig) -> McpServer:
+        """Take in one more server, under an id that no other has."""
+        server = self._servers[server_id] = McpServer(server_id, entry, self._around)
+        return server
 
     def _groups(self) -> set[int]:
         """The process groups of the running servers."""

@@ -91,7 +91,7 @@ class McpServer:
         return ServerStatus(
             id=self.id,
             key=self.config.key,
-            state=self._life.state,
+            state=self._state,
             reason=self._life.reason,
             output=self._life.output,
             era=None if snapshot is None else ("modern" if snapshot.modern else "handshake"),
@@ -138,6 +138,22 @@ class McpServer:
         if connection is used:  # a new one has listed already
             await self._listing.fetch(connection, self._timeout)
 
+    def switch(self, *, on: bool) -> None:
+        """Let it be used, or no longer: then new requests are refused at once, and it stops after those under way."""
+        self.config = replace(self.config, disabled=not on)
+        if not on:
+            self.retire()
+        if not self.running:
+            self._life.become("dormant")
+
+    def retire(self) -> None:
+        """Stop as soon as no request is under way; a later one starts it again."""
+        life = self._life
+        life.leaving = True
+        if not life.busy:
+            life.stop.set()
+            life.connection = None
+
     def forgive(self) -> None:
         """Let the next need try again at once, however often it has failed."""
         self._life.breaker.reset()
@@ -163,6 +179,13 @@ class McpServer:
         if life.opening is not None:
             life.opening.cancel()
         await life.gone.wait()
+
+    @property
+    def _state(self) -> State:
+        """The state as told: one that was switched off goes on being `ready` until it has stopped."""
+        state = self._life.state
+        off = self.config.disabled and self.config.error is None
+        return "disabled" if off and state not in {"starting", "ready", "idle"} else state
 
     @property
     def _timeout(self) -> float:
@@ -191,14 +214,20 @@ class McpServer:
             life.busy -= 1
             life.last_used = anyio.current_time()
             self._around.berths.touch()
+            if life.leaving:
+                self.retire()
 
     async def _connected(self) -> "Connection":
         life = self._life
         while True:
+            if self.config.disabled:
+                raise ServerError(
+                    self.id,
+                    f"Server {self.id} is disabled.",
+                    hint=f"Enable it in the configuration, or with: toolcrib servers enable {self.config.key}",
+                )
             if life.connection is not None and not life.connection.ended.is_set():
                 return life.connection
-            if self.config.disabled:
-                raise ServerError(self.id, f"Server {self.id} is disabled.", hint="Enable it in the configuration.")
             if self.config.error is not None:
                 raise ServerStartError(self.id, str(self.config.error))
             attempt = life.attempt
@@ -230,7 +259,7 @@ class McpServer:
 
         life = self._life
         attempt = life.attempt = Attempt()
-        life.stop, life.gone = anyio.Event(), anyio.Event()
+        life.stop, life.gone, life.leaving = anyio.Event(), anyio.Event(), False
         owner = Owner(
             self.id, self.config, self._around, self._listing, life, attempt, self.stop, standing=self._standing
         )

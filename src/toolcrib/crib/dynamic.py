@@ -1,0 +1,432 @@
+"""Servers that are off: which they are, what would turn them on, and who may do it.
+
+A server is off while its `start` is `on_request` and nobody has enabled it, or while the configuration has it
+`disabled` and its allow-list names it. What is off is not in the catalog, so nothing of it can be found, shown or
+called. Enabling and disabling holds for the whole crib, whichever conversation asked: the tools are the same for
+all of them, and a caller still sees no more than its visible set.
+
+A model's disabling takes the tools out of searches and lets the server stop; what another conversation has begun
+with its tools still works. The user's disabling, by `toolcrib servers disable` or the configuration, ends all of
+it, and no model can undo it.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+import anyio
+from anyio.abc import TaskGroup
+
+from toolcrib.broker import Access, Caller, Principal
+from toolcrib.catalog import Snapshot, ToolRegistry
+from toolcrib.config import Config, Input, ServerConfig, Switches
+from toolcrib.crib.directory import Directory
+from toolcrib.crib.listings import Listings
+from toolcrib.crib.ranking import Ranking, ServerWords
+from toolcrib.crib.shelf import OffServer, Shelf
+from toolcrib.crib.sources import SourceTable
+from toolcrib.errors import DeniedError, UnknownToolError, UsageError, shown
+from toolcrib.schema import server_ids
+from toolcrib.search import Needs, Query
+from toolcrib.servers import McpServer
+
+logger = logging.getLogger(__name__)
+
+_MOST_FOUND = 8
+_TOOL_WORDS = 4_000
+"""Characters of tool names that describe a server beside its own words."""
+
+AvailableState = Literal["on", "off", "not configured"]
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableServer:
+    """A server that is there, or could be.
+
+    Attributes:
+        name: Its id, or its name in a registry.
+        state: `on`, `off`, or `not configured` where only a registry knows it.
+        description: What it is for.
+        tools: How many tools it has for the caller; None when that is not known.
+        may_enable: Whether enabling it is left to the model.
+        place: The registry that describes it; empty for a configured one.
+        deprecated: Its registry calls it so.
+    """
+
+    name: str
+    state: AvailableState
+    description: str = ""
+    tools: int | None = None
+    may_enable: bool = False
+    place: str = ""
+    deprecated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Availability:
+    """Servers that fit a query.
+
+    Attributes:
+        found: Configured ones before those of registries, each best first.
+        problems: What is wrong with registries.
+        unread: Registries that are still being read.
+    """
+
+    found: Sequence[AvailableServer] = ()
+    problems: Sequence[str] = ()
+    unread: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Enabled:
+    """A server that is on now: its id, and the ids of its tools that the caller sees."""
+
+    id: str
+    tools: Sequence[str]
+
+
+class Dynamic:
+    """Turns servers on and off.
+
+    Args:
+        config: The configuration.
+        registry: The catalog: it holds the tools of servers that are on.
+        sources: All sources.
+        access: Says what a caller may know of.
+        listings: Brings tools into the catalog.
+        shelf: Holds the tools of servers that are off.
+        directory: The registries.
+        switches: What the user has switched.
+        add: Takes a further server in.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        registry: ToolRegistry,
+        sources: SourceTable,
+        access: Access,
+        listings: Listings,
+        shelf: Shelf,
+        directory: Directory,
+        switches: Switches,
+        add: Callable[[str, ServerConfig, Mapping[str, Input]], McpServer],
+    ) -> None:
+        self._entries = {server_id: config.servers[key] for key, server_id in server_ids(config.servers).items()}
+        self._allow = config.settings.dynamic.allow
+        self._offers = config.settings.dynamic.enabled
+        self._patience = config.settings.first_listing_wait
+        self._registry = registry
+        self._sources = sources
+        self._access = access
+        self._listings = listings
+        self._shelf = shelf
+        self._directory = directory
+        self._switches = switches
+        self._add = add
+        self._on: set[str] = set()
+        self._aside: frozenset[str] = frozenset()
+        self._switched_at_first: dict[str, bool | None] = {}
+        self._kept_running: set[str] = set()
+        self._added: dict[str, str] = {}
+        self._ranking = Ranking()
+
+    @property
+    def aside(self) -> frozenset[str]:
+        """Servers that a model has disabled: still callable, but in no search."""
+        return self._aside
+
+    def is_off(self, server_id: str) -> bool:
+        """Whether a server's tools are not to be known of."""
+        server = self._sources.find(server_id)
+        if not isinstance(server, McpServer):
+            return False
+        if not server.usable:
+            return True
+        switched = self._switches.get(server.config)
+        return server.config.options.start == "on_request" and switched is not True and server_id not in self._on
+
+    def starts_off(self, server: McpServer) -> bool:
+        """Whether a server is off before anybody but the user has done anything: it stays the same from then on."""
+        entry = self._entries.get(server.id)
+        if entry is None:
+            return True
+        switched = self._switched_at_first.get(server.id)
+        return switched is False or (switched is None and (entry.disabled or entry.options.start == "on_request"))
+
+    def prepare(self) -> None:
+        """Read what the user has switched.
+
+        Raises:
+            StoreError: That can't be told.
+        """
+        self._switches.changed()
+
+    def open(self, tasks: TaskGroup) -> None:
+        """Take in what the servers that are on listed in earlier runs, and start those that are always to run."""
+        self._switched_at_first = {name: self._switches.get(entry) for name, entry in self._entries.items()}
+        self._apply_switches(tasks)
+
+    def follow_switches(self, tasks: TaskGroup) -> None:
+        """Do what the user has switched since the last time.
+
+        Args:
+            tasks: Servers that are always to run run in it.
+
+        Raises:
+            StoreError: That can't be told.
+        """
+        if self._switches.changed():
+            self._apply_switches(tasks)
+
+    def take(self, snapshot: Snapshot) -> None:
+        """Take in a new listing, unless its server is off."""
+        if not self.is_off(snapshot.server):
+            self._listings.take(snapshot)
+
+    def _apply_switches(self, tasks: TaskGroup) -> None:
+        for server_id, entry in self._entries.items():
+            server = self._sources.find(server_id)
+            if not isinstance(server, McpServer):
+                continue
+            switched = self._switches.get(entry)
+            if switched is False:
+                self._on.discard(server_id)
+            on = switched is True or (switched is None and (not entry.disabled or server_id in self._on))
+            if on == server.config.disabled:
+                server.switch(on=on)
+            if self.is_off(server_id):
+                self._kept_running.discard(server_id)
+                self._listings.drop(server_id)
+                continue
+            self._listings.take_stored(server)
+            if entry.options.start == "always" and server_id not in self._kept_running:
+                self._kept_running.add(server_id)
+                tasks.start_soon(server.keep_running)
+
+    async def fitting(self, query: Query, caller: Caller, only: str | None) -> list[OffServer]:
+        """Servers that are off and may have what is searched for; none where a model may turn none on."""
+        if not self._offers or not isinstance(query, Needs):
+            return []
+        self._shelf.take(self._turned_off())
+        return await self._shelf.fitting(query, caller.principal, only)
+
+    def explained(self, error: UnknownToolError) -> UnknownToolError:
+        """The same error, with what enabling would take where the name begins with a server that is off."""
+        head = error.name.replace("__", ".").replace("/", ".").partition(".")[0]
+        server = self._find(head) if self._offers else None
+        if server is None or not self.is_off(server.id) or not self._may_turn(server):
+            return error
+        hint = f'{server.id} is off; enable_server("{server.id}") makes its tools available.'
+        return UnknownToolError(error.name, error.candidates, hint=hint)
+
+    async def available(self, query: str, caller: Caller, tasks: TaskGroup) -> Availability:
+        """The servers that fit a query; without one, all configured ones.
+
+        Args:
+            query: Words.
+            caller: Who asks.
+            tasks: Registries are read on in it when that takes long.
+        """
+        off = self._turned_off()
+        self._shelf.take(off)
+        rows = {each.id: self._row(each, caller.principal) for each in self._sources.servers if self._is_told(each)}
+        rows = {name: row for name, row in rows.items() if row.tools != 0}
+        if not query.strip():
+            return Availability(list(rows.values()))
+        words = [self._words(name, caller.principal) for name in rows]
+        found = [rows[name] for name in await self._ranking.search(query, words, _MOST_FOUND)]
+        await self._read_registries(tasks)
+        known = set(self._added.values())
+        strangers = [
+            AvailableServer(
+                each.name,
+                "not configured",
+                each.title if not each.description else each.description,
+                may_enable=self._is_allowed(each.name, each.version),
+                place=each.place,
+                deprecated=each.status == "deprecated",
+            )
+            for each in await self._directory.search(query, _MOST_FOUND)
+            if each.name not in known
+        ]
+        return Availability([*found, *strangers], self._directory.problems, self._directory.unread)
+
+    async def enable(self, name: str, caller: Caller) -> Enabled:
+        """Turn a server on: connect it and put its tools into the catalog.
+
+        Args:
+            name: Its id or key in the configuration, or a name that the allow-list lets a model take from a registry.
+            caller: Who asks.
+
+        Raises:
+            UsageError: There is no such server.
+            DeniedError: It is not left to a model.
+            ServerError: It can't be reached; it stays off.
+        """
+        server = self._find(name)
+        if server is None:
+            server = await self._from_registry(name)
+        elif self.is_off(server.id) and not self._may_turn(server):
+            raise DeniedError(
+                f"{server.id} is disabled by the user.", hint=f"The user can run: toolcrib servers enable {server.id}"
+            )
+        was_disabled = server.config.disabled
+        if was_disabled:
+            server.switch(on=True)
+        try:
+            await server.ensure()
+        except BaseException:
+            if was_disabled and server.id not in self._on:
+                server.switch(on=False)
+            raise
+        if self._switches.get(server.config) is False:  # the user has switched it off meanwhile
+            raise DeniedError(f"{server.id} is disabled by the user.")
+        self._on.add(server.id)
+        self._aside -= {server.id}
+        self._listings.take_stored(server)
+        visible = self._access.visible(caller.principal)
+        return Enabled(server.id, [each for each in self._registry.keys(server.id) if each in visible])
+
+    async def disable(self, name: str, caller: Caller) -> str:
+        """Take a server's tools out of searches, and let it stop; returns its id.
+
+        Raises:
+            UsageError: There is no such server.
+            DeniedError: It is not left to a model.
+        """
+        server = self._find(name)
+        if server is None:
+            raise self._unknown(name)
+        if not self._may_turn(server):
+            raise DeniedError(
+                f"{server.id} is always on here, or switched by the user alone.",
+                hint="Only servers that start on request, or that the configuration allows, can be disabled.",
+            )
+        if not self.is_off(server.id):
+            self._aside |= {server.id}
+            server.retire()
+        return server.id
+
+    def _turned_off(self) -> list[McpServer]:
+        """The servers that are off, or set aside, and that a model may enable."""
+        return [
+            each
+            for each in self._sources.servers
+            if (each.id in self._aside or self.is_off(each.id)) and self._may_turn(each)
+        ]
+
+    def _may_turn(self, server: McpServer) -> bool:
+        """Whether turning a server on and off is left to a model."""
+        if server.config.error is not None or self._switches.get(server.config) is False:
+            return False
+        entry = self._entries.get(server.id, server.config)
+        if entry.disabled:
+            return self._is_allowed(entry.key, "")
+        return entry.options.start == "on_request"
+
+    def _is_allowed(self, name: str, version: str) -> bool:
+        exact = f"{name}@{version}"
+        return any(fnmatchcase(name, glob) or fnmatchcase(exact, glob) for glob in self._allow)
+
+    def _is_told(self, server: McpServer) -> bool:
+        return not self.is_off(server.id) or self._may_turn(server)
+
+    def _row(self, server: McpServer, principal: Principal) -> AvailableServer:
+        off = self.is_off(server.id)
+        if off or server.id in self._aside:
+            tools = self._shelf.count(server, principal)
+        elif server.id in self._registry.servers:
+            visible = self._access.visible(principal)
+            tools = sum(each in visible for each in self._registry.keys(server.id))
+        else:
+            tools = None
+        state: AvailableState = "off" if off or server.id in self._aside else "on"
+        return AvailableServer(server.id, state, server.description, tools, state == "off")
+
+    def _words(self, server_id: str, principal: Principal) -> ServerWords:
+        server = self._sources.find(server_id)
+        assert isinstance(server, McpServer)
+        names = self._shelf.names(server, principal)
+        if not names:
+            visible = self._access.visible(principal)
+            names = [raw for key, raw in self._registry.raw_names(server_id).items() if key in visible]
+        text = "\n".join((server.description, *server.config.options.tags, " ".join(names)[:_TOOL_WORDS]))
+        return ServerWords(server_id, server.title, text)
+
+    def _find(self, name: str) -> McpServer | None:
+        for server in self._sources.servers:
+            if name in {server.id, server.config.key, self._added.get(server.id)}:
+                return server
+        return None
+
+    def _unknown(self, name: str) -> UsageError:
+        return UsageError(
+            f"There is no server {shown(name)} here.", hint="search_available_servers finds those that can be enabled."
+        )
+
+    async def _read_registries(self, tasks: TaskGroup) -> None:
+        """Read the registries, and wait a little for it; it goes on for the next time."""
+        if not len(self._directory):
+            return
+        done = anyio.Event()
+
+        async def read() -> None:
+            await self._directory.read()
+            done.set()
+
+        tasks.start_soon(read)
+        with anyio.move_on_after(self._patience):
+            await done.wait()
+
+    async def _from_registry(self, name: str) -> McpServer:
+        """A server that only a registry knows, taken in as the allow-list lets a model do it."""
+        heads = [glob.partition("@")[0] for glob in self._allow]
+        if not any(fnmatchcase(name, head) for head in heads):
+            if "/" not in name:
+                raise self._unknown(name)
+            raise DeniedError(
+                f"{shown(name)} is not configured here, and nothing allows to enable it.",
+                hint=f"The user can run: toolcrib servers add {name}",
+            )
+        await self._directory.read()
+        described = self._directory.servers().get(name)
+        if described is None:
+            raise self._unknown(name)
+        if not self._is_allowed(name, described.version):
+            raise DeniedError(
+                f"Version {described.version} of {shown(name)} is not one that the configuration allows.",
+                hint=f"The user can run: toolcrib servers add {name}",
+            )
+        from toolcrib.config.entry import parse_entry
+        from toolcrib.servers.registries import propose
+
+        key = self._free_key(name)
+        proposal = propose(described, key)
+        entry, _ = parse_entry(key, {**proposal.entry, "toolcrib": {"start": "on_request"}}, None)
+        logger.warning("The allow-list lets a model enable %s of %s: %s", name, described.place, proposal.command_line)
+        inputs = {each["id"]: _input(each) for each in proposal.inputs}
+        server = self._add(key, entry, inputs)
+        self._added[server.id] = name
+        return server
+
+    def _free_key(self, name: str) -> str:
+        """An id of its own for a server of a registry: the last part of its name, else the whole of it."""
+        taken = {source.id for source in self._sources}
+        for wish in (name.rpartition("/")[2], name):
+            [server_id] = server_ids([wish]).values()
+            if server_id not in taken:
+                return server_id
+        raise UsageError(f"{shown(name)} can't be enabled: its id is taken.", hint="Add it under another key.")
+
+
+def _input(entry: Mapping[str, object]) -> Input:
+    default = entry.get("default")
+    return Input(
+        id=str(entry["id"]),
+        description=str(entry.get("description", "")),
+        password=entry.get("password") is True,
+        default=default if isinstance(default, str) else None,
+    )
