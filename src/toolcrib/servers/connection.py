@@ -11,7 +11,15 @@ from mcp.client.session import ClientSession, IncomingMessage
 from mcp.shared.exceptions import MCPError
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
 from mcp.shared.transport_context import TransportContext
-from mcp_types import CONNECTION_CLOSED, INVALID_REQUEST, ErrorData, Implementation, ToolListChangedNotification
+from mcp_types import (
+    CONNECTION_CLOSED,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    ErrorData,
+    Implementation,
+    ToolListChangedNotification,
+)
 
 from toolcrib import __version__
 from toolcrib.catalog import LIST_MEMBERS, JsonObject, ListMethod, RequestContext, RequestMethod
@@ -20,13 +28,14 @@ from toolcrib.errors import (
     CallTimeoutError,
     ProtocolError,
     ServerClosedError,
+    ServerError,
     UnknownOutcomeError,
 )
 from toolcrib.servers.auth import Need, Standing, hearing
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import Watchdog
-from toolcrib.servers.wire import raw_request
+from toolcrib.servers.wire import NO_ANSWER, raw_request
 
 if TYPE_CHECKING:
     from anyio.abc import Process
@@ -39,6 +48,10 @@ _MOST_PAGES = 1_000
 
 _LONGEST_TTL = 24 * 3600.0
 """Seconds: a longer promise is not believed."""
+
+_STATUS_ALONE = "Server returned an error response"
+_UNREAD = "Failed to parse "
+"""How the SDK's transport words a status without a JSON-RPC error, and an answer that it can't read."""
 
 _EXIT_SECONDS = 1.0
 """Between the end of its output and the exit of a process."""
@@ -179,16 +192,7 @@ class Connection:
                 if needs[-1].closed:
                     self.ended.set()
                 raise needs[-1].error() from error
-            if self._was_lost(error.error):
-                raise UnknownOutcomeError(
-                    self.server, f"{self.server} ended its connection while {method} was under way."
-                ) from error
-            if self._session_expired(error.error):
-                self.ended.set()
-                raise ServerClosedError(self.server, f"{self.server} no longer knows the session.") from error
-            raise ProtocolError(
-                self.server, error.error.message, rpc_code=error.error.code, data=error.error.data
-            ) from error
+            raise self._failure(method, error.error) from error
         except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise UnknownOutcomeError(
                 self.server, f"The connection to {self.server} broke while {method} was under way: {error}."
@@ -198,6 +202,24 @@ class Connection:
             f"{self.server} did not answer {method} within {context.timeout:g} s.",
             hint="Its `timeout` can be raised in the configuration.",
         )
+
+    def _failure(self, method: str, error: ErrorData) -> ServerError:
+        """What an error of the session means; its transports put some into the server's mouth."""
+        if self._was_lost(error):
+            how = f"{self.server} ended its connection while {method} was under way{self.http_fault}."
+            return UnknownOutcomeError(self.server, how)
+        if self._session_expired(error):
+            self.ended.set()
+            return ServerClosedError(self.server, f"{self.server} no longer knows the session.")
+        message = error.message
+        if self._http is not None and error.code == INTERNAL_ERROR and message == _STATUS_ALONE:
+            status = self._http.status or 0
+            message = f"HTTP status {status}"
+            if status >= 500 and method not in LIST_MEMBERS:  # it may have failed before, in or after the work
+                return UnknownOutcomeError(self.server, f"{self.server} answered {method} with {message}.")
+        elif self._http is not None and error.code == PARSE_ERROR and message.startswith(_UNREAD):
+            message = NO_ANSWER
+        return ProtocolError(self.server, message, rpc_code=error.code, data=error.data)
 
     def _was_lost(self, error: ErrorData) -> bool:
         """Whether an error says that the connection, or the HTTP response of this request, broke off.

@@ -27,7 +27,7 @@ class HttpNotes:
     """What HTTP itself said, which the SDK's transports keep to themselves.
 
     Attributes:
-        status: Status code of the last response.
+        status: Status code of the last response to a message; an event stream of its own is none.
         post_failure: The exception that a POST of the older transport ended with.
         post_failed: Set with it.
     """
@@ -62,7 +62,8 @@ class _NotingClient(httpx2.AsyncClient):
         except httpx2.HTTPError as error:
             self._note_failure(request, error)
             raise
-        self._notes.status = response.status_code
+        if request.method == "POST":
+            self._notes.status = response.status_code
         await self._standing.note(response)
         if response.is_error:
             reason = f"HTTP status {response.status_code}"

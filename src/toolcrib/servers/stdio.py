@@ -26,6 +26,7 @@ from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_a
 from toolcrib.errors import ServerStartError
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import MARKER_VARIABLE, Watchdog
+from toolcrib.servers.wire import NO_ANSWER
 
 if TYPE_CHECKING:
     from anyio.abc import Process
@@ -238,8 +239,7 @@ def _unusable_answer(text: str) -> "JSONRPCMessage | None":
         return None
     if not isinstance(answered, int | str) or isinstance(answered, bool):
         return None
-    message = "what it sent is neither a result nor an error that the protocol allows"
-    return JSONRPCError(jsonrpc="2.0", id=answered, error=ErrorData(code=INTERNAL_ERROR, message=message))
+    return JSONRPCError(jsonrpc="2.0", id=answered, error=ErrorData(code=INTERNAL_ERROR, message=NO_ANSWER))
 
 
 def _whole(digits: str) -> int:

@@ -19,6 +19,9 @@ from pydantic import ValidationError
 
 from toolcrib.catalog import JsonObject, OnProgress
 
+NO_ANSWER = "what it sent is neither a result nor an error that the protocol allows"
+"""Said in place of an answer that can't be read."""
+
 _HEADER_KEYWORD = "x-mcp-header"
 
 
