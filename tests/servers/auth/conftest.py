@@ -1,5 +1,6 @@
 """A protected server with its authorization server, and ways to log in to it."""
 
+import socket
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from authority import Authority, serving
 from toolcrib.config import Variables, config_from_mapping
 from toolcrib.servers import Vault
 from toolcrib.servers.auth.login import LoggedIn, Person, log_in
+from toolcrib.servers.causes import unwrapped
 
 
 @pytest.fixture(autouse=True)
@@ -52,7 +54,7 @@ def log_in_to(authority: Authority, vault: Vault) -> Callable[..., Any]:
     async def login(server: str, *, port: int | None = None, **entry: Any) -> LoggedIn:
         config = config_from_mapping({"mcpServers": {server: {**authority.entry, **entry}}})
         resolved = config.servers[server].resolve(Variables())
-        with anyio.fail_after(20):
+        with anyio.fail_after(20), unwrapped():
             async with anyio.create_task_group() as browser:
 
                 async def follow(url: str) -> None:
@@ -68,3 +70,11 @@ def log_in_to(authority: Authority, vault: Vault) -> Callable[..., Any]:
                     browser.cancel_scope.cancel()
 
     return login
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        return bound.getsockname()[1]

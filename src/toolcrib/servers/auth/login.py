@@ -3,9 +3,10 @@
 import re
 import secrets
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import anyio
@@ -46,7 +47,7 @@ class Person:
         patience: Seconds that the person has.
     """
 
-    show: Callable[[str], Awaitable[None]]
+    show: Callable[[str], Coroutine[Any, Any, None]]
     pasted: Callable[[], Awaitable[str]] | None
     complain: Callable[[str], None]
     patience: float = 600.0
@@ -210,7 +211,7 @@ class _LoginProvider(OAuthClientProvider):
         self._server = server
         self._waiting = waiting
         self._wanted = union_scopes(before.scope if before and wanted else None, wanted or None)
-        self._state = ""
+        self._page = self._state = ""
         self._client = _client(waiting, client_id, client.client_secret if client else None, document, before)
 
     async def _initialize(self) -> None:
@@ -260,8 +261,8 @@ class _LoginProvider(OAuthClientProvider):
 
     async def _show(self, url: str) -> None:
         self._check_server()
+        self._page = url
         self._state = parse_qs(urlsplit(url).query)["state"][0]
-        await self.person.show(url)
 
     def _check_server(self) -> None:
         """Refuse a server that could not keep a code or token to those whom it is meant for (specification
@@ -286,6 +287,7 @@ class _LoginProvider(OAuthClientProvider):
                 tasks.cancel_scope.cancel()
 
             tasks.start_soon(take, self._redirected)
+            tasks.start_soon(self.person.show, self._page)  # some browsers end only when they are closed
             if self.person.pasted is not None:
                 tasks.start_soon(take, self._pasted)
         answer = found[0]
