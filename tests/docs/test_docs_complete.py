@@ -69,11 +69,15 @@ def test_every_command_and_each_of_its_options_is_told(command: str) -> None:
 
 
 def options(command: str) -> Iterator[str]:
-    """The long names of a command's options."""
-    app = typer.Typer(add_completion=False)
-    app.command(command)(getattr(importlib.import_module(f"toolcrib.cli.{command}"), command))
-    for parameter in typer.main.get_command(app).params:
-        yield from (name for name in parameter.opts if name.startswith("--") and name != "--help")
+    """The long names of the options of a command, or of all commands of a group."""
+    function: Any = getattr(importlib.import_module(f"toolcrib.cli.{command}"), command)
+    app = function if isinstance(function, typer.Typer) else typer.Typer(add_completion=False)
+    if app is not function:
+        app.command(command)(function)
+    made: Any = typer.main.get_command(app)
+    for each in getattr(made, "commands", {command: made}).values():
+        for parameter in each.params:
+            yield from (name for name in parameter.opts if name.startswith("--") and name != "--help")
 
 
 @pytest.mark.parametrize(("heading", "model"), [("Toolcrib's keys of a server", ServerOptions), ("Settings", Settings)])

@@ -15,14 +15,14 @@ from toolcrib.cli.troubles import report
 COMMANDS = {
     "demo": "Show what Toolcrib does, on servers that ship with it.",
     "serve": "Be one MCP server in place of all configured ones.",
-    "servers": "List the configured servers and what is known of them.",
+    "servers": "List the configured servers, add others, switch them on and off.",
     "search": "Find tools by what they do.",
     "show": "Show the whole definition of a tool.",
     "call": "Call a tool.",
     "tokens": "Count what the tools cost a model, with and without Toolcrib.",
     "doctor": "Look for what is wrong with the configuration and its servers.",
 }
-"""The commands in the order of the help. Each is the function of its name in the module of its name."""
+"""The commands in the order of the help. Each is the function, or the group, of its name in the module of its name."""
 
 INTERRUPTED = 130
 """What a shell reports of a program that SIGINT has ended."""
@@ -84,7 +84,10 @@ def _application(words: Sequence[str]) -> typer.Typer:
         function: Any = _unloaded
         if name == wanted:
             function = getattr(import_module(f"toolcrib.cli.{name}"), name)
-        app.command(name, short_help=about, context_settings=_HELP_NAMES)(function)
+        if isinstance(function, typer.Typer):
+            app.add_typer(function, name=name, short_help=about, context_settings=_HELP_NAMES)
+        else:
+            app.command(name, short_help=about, context_settings=_HELP_NAMES)(function)
     return app
 
 

@@ -1,16 +1,21 @@
-"""`toolcrib servers`: what is known of the configured servers."""
+"""`toolcrib servers`: what is known of the configured servers; and the commands that add and switch them."""
 
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from toolcrib.cli.adding import add, remove
+from toolcrib.cli.available import search
+from toolcrib.cli.login import login, logout
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
 from toolcrib.cli.session import open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, warn
+from toolcrib.cli.switching import disable, enable
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
@@ -22,8 +27,26 @@ if TYPE_CHECKING:
 
 _LAST_LINES = 5
 
+_ABOUT = """List the configured servers, add others, and switch them on and off.
 
-def servers(
+Without a command, or with the name of a server in its place, it is `show`.
+"""
+
+
+class _ShowUnlessTold(TyperGroup):
+    """Takes `servers NAME` for `servers show NAME`, which also shows a server that is called like a command."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See the base class."""
+        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
+        return super().parse_args(ctx, args if named else ["show", *args])
+
+
+servers = typer.Typer(cls=_ShowUnlessTold, rich_markup_mode=None, help=_ABOUT)
+
+
+@servers.command()
+def show(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this server.", show_default=False)] = None,
     refresh: Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")] = False,
     config: ConfigFiles = None,
@@ -35,6 +58,15 @@ def servers(
     is started without --refresh.
     """
     return run(partial(_servers, read_config(config), name, refresh=refresh, as_json=as_json))
+
+
+servers.command("search")(search)
+servers.command("add")(add)
+servers.command("remove")(remove)
+servers.command("enable")(enable)
+servers.command("disable")(disable)
+servers.command("login")(login)
+servers.command("logout")(logout)
 
 
 async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: bool) -> int:
@@ -54,7 +86,7 @@ async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: 
         _print(known, refreshed=refresh)
     else:
         print_text("No servers are configured.")
-    return FAILED if refresh and any(each.state == "failed" for each in known) else 0
+    return FAILED if refresh and any(each.in_trouble for each in known) else 0
 
 
 async def _with_running(crib: "Crib", known: "list[ServerStatus]") -> "list[ServerStatus]":
@@ -98,7 +130,7 @@ def _print(known: "list[ServerStatus]", *, refreshed: bool) -> None:
         numbers=(3,),
     )
     for each in known:
-        if each.state == "failed":
+        if each.in_trouble:
             print_text()
             print_styled((each.reason, "red"))
             for line in each.output[-_LAST_LINES:]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 
 from toolcrib.crib.ranking import Ranking, ServerWords
-from toolcrib.servers.registries import Listing, Registry, ServerDescription, open_registries
+from toolcrib.servers.registries import Listing, Registry, ServerDescription, open_registries, shown_place
 
 
 class Directory:
@@ -46,7 +46,7 @@ class Directory:
     @property
     def unread(self) -> list[str]:
         """The registries that were not read yet."""
-        return [registry.place for registry in self._registries if registry.place not in self._listings]
+        return [shown_place(each.place) for each in self._registries if each.place not in self._listings]
 
     @property
     def problems(self) -> list[str]:

@@ -53,7 +53,7 @@ def available_text(answer: Availability) -> str:
     if not lines:
         lines.append("No server fits. Try other words for what it is for.")
     if answer.unread:
-        lines.append(f"Not searched yet, still being read: {', '.join(map(_place, answer.unread))}.")
+        lines.append(f"Not searched yet, still being read: {', '.join(answer.unread)}.")
     lines += answer.problems
     return "\n".join(lines)
 
@@ -126,11 +126,6 @@ def _off_text(server: OffServer) -> str:
 
 def _tools(count: int) -> str:
     return "1 tool" if count == 1 else f"{count} tools"
-
-
-def _place(place: str) -> str:
-    """A registry without the user name, password and query that its URL may hold."""
-    return place.partition("?")[0].rpartition("@")[2]
 
 
 def _by_server(found: Iterable[FoundTool]) -> list[list[Tool]]:

@@ -1,6 +1,6 @@
 """Registries: where descriptions of servers come from that are not configured yet."""
 
-from toolcrib.servers.registries.base import Listing, Registry
+from toolcrib.servers.registries.base import Listing, Registry, shown_place
 from toolcrib.servers.registries.document import ServerDescription
 from toolcrib.servers.registries.entry import KINDS, Missing, Proposal, propose
 from toolcrib.servers.registries.opening import open_registries
@@ -14,4 +14,5 @@ __all__ = [
     "ServerDescription",
     "open_registries",
     "propose",
+    "shown_place",
 ]

@@ -14,14 +14,13 @@ import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 import anyio
 import anyio.to_thread
 import httpx2
 
 from toolcrib.catalog import JsonObject
-from toolcrib.servers.registries.base import Listing, Registry, newest
+from toolcrib.servers.registries.base import Listing, Registry, newest, shown_place
 from toolcrib.servers.registries.document import ServerDescription, read_description
 
 FRESH_SECONDS = 3_600
@@ -81,7 +80,7 @@ class ApiRegistry(Registry):
             problem = str(error)
         if problem:
             self._failed_at = time.time()
-            told = f"The registry {_shown(self.place)} can't be read: {problem.rstrip('.')}."
+            told = f"The registry {shown_place(self.place)} can't be read: {problem.rstrip('.')}."
             if known is not None and known.servers:
                 return Listing(self.place, known.servers, known.read_at, f"{told} What it held before is used.")
             return Listing(self.place, self._understood(pages.items), None, told)
@@ -91,7 +90,7 @@ class ApiRegistry(Registry):
         return fresh
 
     def _understood(self, items: list[Any]) -> tuple[ServerDescription, ...]:
-        return newest(each for item in items if (each := read_description(item, self.place)) is not None)
+        return newest(each for item in items if (each := read_description(item, shown_place(self.place))) is not None)
 
     def _load(self) -> Listing | None:
         try:
@@ -187,13 +186,3 @@ def _next_cursor(page: JsonObject) -> str:
     members = cast("JsonObject", metadata)
     cursor = members.get("nextCursor", members.get("next_cursor"))
     return cursor if isinstance(cursor, str) else ""
-
-
-def _shown(url: str) -> str:
-    """A URL without the user name, password and query that it may hold."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
-    except ValueError:
-        return "that is configured"

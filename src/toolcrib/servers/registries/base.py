@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from toolcrib.servers.registries.document import ServerDescription
 
@@ -37,6 +38,18 @@ class Registry(ABC):
     @abstractmethod
     async def read(self) -> Listing:
         """What it holds now. A failure is told in the listing, and never raised."""
+
+
+def shown_place(place: str) -> str:
+    """A registry's place without the user name, password and query that a URL may hold."""
+    if "://" not in place:
+        return place
+    try:
+        parts = urlsplit(place)
+        port = f":{parts.port}" if parts.port else ""
+        return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
+    except ValueError:
+        return "that is configured"
 
 
 def newest(found: Iterable[ServerDescription]) -> tuple[ServerDescription, ...]:
