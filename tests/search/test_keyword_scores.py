@@ -18,12 +18,12 @@ pytestmark = pytest.mark.anyio
 MakeTool = Callable[..., Tool]
 
 # Three tools on a server whose id, a stop word, has no terms: only the names are indexed, of 1, 2 and 1 words,
-# 4/3 on average. BM25F with k1 = 1.2, b = 0.75 and weight 2 for a name:
-#   tf' = 2 * 1 / (1 - 0.75 + 0.75 * length / (4/3)), impact = tf' / (tf' + 1.2)
-SHORT = 2 / (0.25 + 0.75 * 1 / (4 / 3))
-LONG = 2 / (0.25 + 0.75 * 2 / (4 / 3))
-IMPACT_SHORT = SHORT / (SHORT + 1.2)  # 0.672269
-IMPACT_LONG = LONG / (LONG + 1.2)  # 0.547945
+# 4/3 on average. BM25F with k1 = 1.2, b = 0.75 and weight 3 for a name:
+#   tf' = 3 * 1 / (1 - 0.75 + 0.75 * length / (4/3)), impact = tf' / (tf' + 1.2)
+SHORT = 3 / (0.25 + 0.75 * 1 / (4 / 3))
+LONG = 3 / (0.25 + 0.75 * 2 / (4 / 3))
+IMPACT_SHORT = SHORT / (SHORT + 1.2)  # 0.754717
+IMPACT_LONG = LONG / (LONG + 1.2)  # 0.645161
 IDF_ONCE = log(1 + (3 - 1 + 0.5) / (1 + 0.5))  # of 3 tools, "blue" is in 1: 0.980829
 IDF_TWICE = log(1 + (3 - 2 + 0.5) / (2 + 0.5))  # "red" is in 2: 0.470004
 IDF_NEVER = log(1 + (3 - 0 + 0.5) / (0 + 0.5))  # 2.079442

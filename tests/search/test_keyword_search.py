@@ -113,11 +113,11 @@ async def test_a_misspelt_word_finds_what_was_meant(tool: MakeTool, query: str) 
 
 async def test_a_word_that_only_a_removed_server_had_is_no_correction(tool: MakeTool) -> None:
     searcher = KeywordSearcher()
-    searcher.add(ServerDocs("gone"), [tool("gone", "forecast")])
-    searcher.add(ServerDocs("here"), [tool("here", "note", "forcast")])
-    assert await first(searcher, "forecast") == "gone.forecast"
+    searcher.add(ServerDocs("gone"), [tool("gone", "manifest")])
+    searcher.add(ServerDocs("here"), [tool("here", "note", "manifst")])
+    assert await first(searcher, "manifest") == "gone.manifest"
     searcher.remove("gone")
-    assert await first(searcher, "forecast") == "here.note"
+    assert await first(searcher, "manifest") == "here.note"
 
 
 @pytest.mark.parametrize(

@@ -13,8 +13,8 @@ GROUPS_KEY = "io.modelcontextprotocol/groups"
 """Where SEP-2084 has a tool name the groups that it belongs to."""
 
 WEIGHTS: Mapping[str, float] = {
-    "name": 2,
-    "first": 2,
+    "name": 3,
+    "first": 1.5,
     "rest": 1,
     "params": 1,
     "server": 2,

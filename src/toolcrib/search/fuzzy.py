@@ -1,19 +1,25 @@
 """The known term that an unknown one may be a misspelling of."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from itertools import islice
 
-from toolcrib.search.documents import Numbering
+import numpy as np
+from numpy.typing import NDArray
 
-_SHORTEST = 5
-_LIKENESS = 0.65
+from toolcrib.search.documents import Numbering
+from toolcrib.search.index import Bools, Longs
+
+Letters = NDArray[np.uint32]
+
+_SHORTEST = 4
+_LONGEST = 24
+_STEM = 5
+_ENDING = 3
 
 
 class Spelling:
-    """Finds terms of a vocabulary by likeness: the same first letter, one letter more or less, most pairs shared.
-
-    Likeness is Dice's coefficient of the sets of adjacent letters, and has to reach 0.65.
+    """Finds terms of a vocabulary that are one slip away: a letter too many, too few or another, or two swapped.
 
     Args:
         words: The vocabulary; it may grow.
@@ -22,40 +28,79 @@ class Spelling:
     def __init__(self, words: Numbering) -> None:
         self._words = words
         self._sorted = 0
-        self._shelves: defaultdict[tuple[str, int], list[str]] = defaultdict(list)
-        self._pairs: dict[tuple[str, int], list[frozenset[str]]] = {}
+        self._shelves: defaultdict[int, list[str]] = defaultdict(list)
+        self._letters: dict[int, Letters] = {}
 
-    def nearest(self, term: str, used: Callable[[int], bool]) -> int | None:
-        """The number of the term most like the given one, of those `used`; None when none is alike.
+    def nearest(self, term: str, tools: Longs) -> str | None:
+        """The term that was probably meant by one that is unknown; None when none is near.
 
-        Of equally like terms the first in the alphabet is taken.
+        A term of four letters has to begin with the same one. Of several, one with the same first letter is
+        preferred, then the one that most tools have, then the first in the alphabet.
+
+        Args:
+            term: The unknown term; one with anything but letters is never taken for a misspelling.
+            tools: [words] How many tools have each known word; words that none has are passed over.
         """
-        if len(term) < _SHORTEST or not term.isalpha():
+        if not _SHORTEST <= len(term) <= _LONGEST or not term.isalpha():
             return None
         self._sort_in()
-        wanted = _pairs(term)
-        best, found = _LIKENESS, ""
-        for length in (len(term) - 1, len(term), len(term) + 1):
-            for known, pairs in self._shelf(term[0], length):
-                likeness = 2 * len(wanted & pairs) / (len(wanted) + len(pairs))
-                if likeness < best or (likeness == best and found and known > found):
-                    continue
-                if used(self._words[known]):
-                    best, found = likeness, known
-        return self._words[found] if found else None
+        near = [known for length in range(len(term) - 1, len(term) + 2) for known in self._one_slip_away(term, length)]
+        # A slip in an ending leaves the ending: "generatign" has no stem but the "generat" that it begins with.
+        stems = [term[:end] for end in range(max(_STEM, len(term) - _ENDING), len(term)) if term[:end] in self._words]
+        if len(term) == _SHORTEST:
+            near = [known for known in near if known[0] == term[0]]
+        for candidates in (near, stems):
+            found = [
+                (known[0] != term[0], -int(tools[number]), known)
+                for known in candidates
+                if (number := self._words[known]) < len(tools) and tools[number]
+            ]
+            if found:
+                return min(found)[2]
+        return None
 
     def _sort_in(self) -> None:
         for word in islice(self._words, self._sorted, None):
-            if len(word) >= _SHORTEST - 1:
-                self._shelves[word[0], len(word)].append(word)
+            if _SHORTEST - 1 <= len(word) <= _LONGEST + 1:
+                self._shelves[len(word)].append(word)
         self._sorted = len(self._words)
 
-    def _shelf(self, letter: str, length: int) -> Iterable[tuple[str, frozenset[str]]]:
-        words = self._shelves.get((letter, length), [])
-        pairs = self._pairs.setdefault((letter, length), [])
-        pairs.extend(_pairs(word) for word in words[len(pairs) :])
-        return zip(words, pairs, strict=True)
+    def _one_slip_away(self, term: str, length: int) -> list[str]:
+        """The words of a length that differ from a term by one slip.
+
+        What they share at their beginnings and ends is counted: all of the shorter one when a letter is too
+        many, all but a letter when it is another, all but two when these are swapped.
+        """
+        shelf = self._shelves.get(length)
+        if not shelf:
+            return []
+        letters, wanted = self._letters_of(length), _letters([term])[0]
+        least = min(len(term), length)
+        head = _run(letters[:, :least] == wanted[:least])
+        tail = _run((letters[:, length - least :] == wanted[len(term) - least :])[:, ::-1])
+        if length != len(term):
+            near = head + tail >= least
+        else:
+            near = head + tail >= length - 1
+            for at in np.flatnonzero(head + tail == length - 2).tolist():
+                begin = int(head[at])
+                near[at] = bool((letters[at, begin : begin + 2] == wanted[begin : begin + 2][::-1]).all())
+        return [shelf[at] for at in np.flatnonzero(near).tolist()]
+
+    def _letters_of(self, length: int) -> Letters:
+        shelf, known = self._shelves[length], self._letters.get(length)
+        if known is None or len(known) < len(shelf):
+            known = self._letters[length] = _letters(shelf)
+        return known
 
 
-def _pairs(word: str) -> frozenset[str]:
-    return frozenset(word[at : at + 2] for at in range(len(word) - 1))
+def _letters(words: Sequence[str]) -> Letters:
+    """[words, length] The letters of words of one length, as numbers."""
+    return np.array(words, dtype=np.str_).view(np.uint32).reshape(len(words), -1)
+
+
+def _run(equal: Bools) -> Longs:
+    """[n] For how long each row is true from its beginning on."""
+    first: Longs = equal.argmin(axis=1)
+    first[equal.all(axis=1)] = equal.shape[1]
+    return first

@@ -7,6 +7,7 @@ relative length of their field before they add up and saturate.
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.documents import FIELDS, Batch
 from toolcrib.search.fields import WEIGHTS
+
+if TYPE_CHECKING:
+    from toolcrib.search.view import Likes
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -128,12 +132,33 @@ class Segment:
     def sum_words(self, weights: Mapping[int, float], scale: float) -> Doubles:
         """[n] The sum of weight times impact over terms, times `scale`."""
         total = np.zeros(len(self.ids))
-        lists, known = self.lists, len(self.df)
         for term, weight in weights.items():
-            if term < known:
-                begin, end = lists.starts[term], lists.starts[term + 1]
-                np.add.at(total, lists.tool[begin:end], lists.impact[begin:end].astype(np.float64) * (weight * scale))
+            tools, impact = self._postings(term)
+            np.add.at(total, tools, impact.astype(np.float64) * (weight * scale))
         return total
+
+    def sum_likes(self, likes: "Iterable[Likes]", scale: float) -> Doubles:
+        """[n] How far, times `scale`, each tool's best word for each term has more impact than the term itself."""
+        total, best = np.zeros(len(self.ids)), np.zeros(len(self.ids), np.float32)
+        for each in likes:
+            lists = [self._postings(term) for term in each.others]
+            for tools, impact in lists:
+                best[tools] = np.maximum(best[tools], impact)
+            if each.own is not None:
+                tools, impact = self._postings(each.own)
+                best[tools] = np.maximum(best[tools] - impact, 0)
+            for tools, _ in lists:
+                # A tool in several lists is counted with the first of them.
+                total[tools] += best[tools] * (each.weight * scale)
+                best[tools] = 0
+        return total
+
+    def _postings(self, term: int) -> tuple[Ints, Floats]:
+        """The tools that have a term, and its impact in each."""
+        if term >= len(self.df):
+            return self.lists.tool[:0], self.lists.impact[:0]
+        begin, end = self.lists.starts[term], self.lists.starts[term + 1]
+        return self.lists.tool[begin:end], self.lists.impact[begin:end]
 
     def sum_pairs(self, weights: Mapping[int, float], scale: float) -> Doubles:
         """[n] The sum of the weights of the pairs that each tool has, times `scale`."""
@@ -152,10 +177,9 @@ class Segment:
         """The tools of whose names every word is `said`, and how many words each name has; `said` by word."""
         lists = self.lists
         known = len(lists.rarest_starts) - 1
-        spans = [lists.rarest_tool[:0]]
-        for word in np.flatnonzero(said[:known]).tolist():
-            spans.append(lists.rarest_tool[lists.rarest_starts[word] : lists.rarest_starts[word + 1]])
-        tools = np.concatenate(spans).astype(np.int64)
+        starts, words = lists.rarest_starts, np.flatnonzero(said[:known]).tolist()
+        spans = [lists.rarest_tool[starts[word] : starts[word + 1]] for word in words]
+        tools = np.concatenate([lists.rarest_tool[:0], *spans]).astype(np.int64)
         lengths = lists.name_starts[tools + 1] - lists.name_starts[tools]
         whole = self.sum_names(tools, said.astype(np.float64)) > lengths - 0.5
         return tools[whole], lengths[whole]
@@ -168,30 +192,27 @@ class Segment:
         begin = lists.name_starts[tools]
         lengths = lists.name_starts[tools + 1] - begin
         ends = np.cumsum(lengths)
-        return lists.name_word[
-            np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
-        ], ends
+        at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
+        return lists.name_word[at], ends
 
     def pair_tools(self, pair: int) -> Ints:
         """The tools in which two terms follow each other."""
         lists = self.lists
-        at = int(np.searchsorted(lists.pair, pair))
-        if at == len(lists.pair) or lists.pair[at] != pair:
-            return lists.pair_tool[:0]
-        return lists.pair_tool[lists.pair_starts[at] : lists.pair_starts[at + 1]]
+        begin, end = np.searchsorted(lists.pair, [pair, pair + 1])
+        return lists.pair_tool[lists.pair_starts[begin] : lists.pair_starts[end]]
 
     def name_word_counts(self, words: int) -> Longs:
         """[words] In how many names each word is."""
         kept = np.repeat(self.live, np.diff(self.lists.name_starts))
         return np.bincount(self.lists.name_word[kept], minlength=words)
 
-    def have(self, term: int, tools: Longs) -> Bools:
-        """[tools] Which of some tools have a term."""
-        if term >= len(self.df) or not self.df[term]:
-            return np.zeros(len(tools), np.bool_)
-        having = self.lists.tool[self.lists.starts[term] : self.lists.starts[term + 1]]
+    def impacts(self, term: int, tools: Longs) -> Doubles:
+        """[tools] The impact of a term in some tools; 0 where it isn't."""
+        having, impact = self._postings(term)
+        if not len(having):
+            return np.zeros(len(tools))
         at = np.minimum(np.searchsorted(having, tools), len(having) - 1)
-        return having[at] == tools
+        return np.where(having[at] == tools, impact[at], 0.0)
 
 
 def build(batches: Sequence[Batch], words: int, averages: Doubles | None) -> Segment:
@@ -214,9 +235,7 @@ def build(batches: Sequence[Batch], words: int, averages: Doubles | None) -> Seg
     pair, pair_tool = _pairs(token, lengths, in_order, place)
     loose = _Loose(
         ids=ids,
-        server=np.repeat(
-            np.array([batch.server for batch in batches], dtype=np.int32), [len(batch.ids) for batch in batches]
-        ),
+        server=np.repeat(np.array([each.server for each in batches], np.int32), [len(each.ids) for each in batches]),
         lengths=lengths.reshape(count, _WIDTH),
         entry=(packed[first] << 8) | counts,
         pair=pair,
@@ -230,11 +249,8 @@ def build(batches: Sequence[Batch], words: int, averages: Doubles | None) -> Seg
 def merge(segments: Sequence[Segment], words: int, averages: Doubles | None) -> Segment:
     """One segment of the living tools of several; arguments as in `build`."""
     total = sum(segment.living for segment in segments)
-    parts: list[_Loose] = []
-    begin = 0
-    for segment in segments:
-        parts.append(_loosened(segment, begin, total))
-        begin += segment.living
+    begins = np.cumsum([0, *(segment.living for segment in segments)]).tolist()
+    parts = [_loosened(segment, begin, total) for segment, begin in zip(segments, begins, strict=False)]
     loose = _Loose(
         ids=[tool_id for part in parts for tool_id in part.ids],
         server=np.concatenate([part.server for part in parts]),

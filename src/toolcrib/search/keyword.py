@@ -15,9 +15,9 @@ from toolcrib.catalog.tool import Tool
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.base import Hit, Searcher, ServerDocs
 from toolcrib.search.documents import Batch, Vocabulary, number, read
-from toolcrib.search.fuzzy import Spelling
 
 if TYPE_CHECKING:
+    from toolcrib.search.fuzzy import Spelling
     from toolcrib.search.index import Segment
     from toolcrib.search.view import View
 
@@ -35,7 +35,7 @@ class KeywordSearcher(Searcher):
 
     def _become(self, vocabulary: Vocabulary, segments: "list[Segment]") -> None:
         self._vocabulary = vocabulary
-        self._spelling = Spelling(vocabulary.words)
+        self._spelling: Spelling | None = None
         self._segments = segments
         self._pending: dict[str, Batch] = {}
         self._view: View | None = None
@@ -106,6 +106,7 @@ class KeywordSearcher(Searcher):
 
     def _current(self) -> "View":
         """The index with everything in it that was added."""
+        from toolcrib.search.fuzzy import Spelling
         from toolcrib.search.index import grown
         from toolcrib.search.view import View
 
@@ -113,5 +114,6 @@ class KeywordSearcher(Searcher):
             batches = list(self._pending.values())
             self._segments = grown(self._segments, batches, len(self._vocabulary.words))
             self._pending = {}
+            self._spelling = self._spelling or Spelling(self._vocabulary.words)
             self._view = View(self._segments, self._vocabulary, self._spelling)
         return self._view

@@ -5,7 +5,8 @@ scale: adjacent pairs, synonyms, likeness of names by their letters, a name that
 and the server's name.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -25,9 +26,17 @@ PARTS: Mapping[str, float] = {
 }
 """The parts of the score, and their weights."""
 
+_REPEATED = 0.2
+_SEVERAL = 8
+_POOL = 50
+_SPREAD = 10
 _WEAK_SCORE = 0.1
 _WEAK_COVERAGE = 0.2
 _DIGITS = 6
+
+
+Found = tuple[Hit, Segment, int]
+"""A hit, and which tool of which segment it is."""
 
 
 def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list[Hit]:
@@ -35,8 +44,14 @@ def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list
     if limit <= 0:
         return []
     need = view.need(query)
-    hits = [hit for segment in view.segments for hit in _best(segment, need, limit, visible)]
-    return sorted(hits, key=_order)[:limit]
+    several = len(need.words) >= _SEVERAL
+    most = max(limit, _POOL) if several else limit
+    found = [each for segment in view.segments for each in _best(segment, need, most, visible)]
+    found.sort(key=_order)
+    hits = [hit for hit, _, _ in found[:most]]
+    if several:
+        hits = _spread(hits, _impacts(need, found[:_POOL]), np.array(list(need.words.values())) / need.ideal)
+    return hits[:limit]
 
 
 def scores(segment: Segment, need: Need) -> dict[str, Doubles]:
@@ -48,7 +63,7 @@ def scores(segment: Segment, need: Need) -> dict[str, Doubles]:
     if need.pairs:
         found["pairs"] = segment.sum_pairs(need.pairs, PARTS["pairs"] / ideal / (K1 + 1))
     if need.synonyms:
-        found["synonyms"] = segment.sum_words(need.synonyms, PARTS["synonyms"] / ideal)
+        found["synonyms"] = segment.sum_likes(need.synonyms, PARTS["synonyms"] / ideal)
     if need.servers.any():
         found["server"] = (need.servers * PARTS["server"])[segment.lists.server]
     tools, lengths = segment.whole_names(need.said)
@@ -65,7 +80,7 @@ def letter_scores(segment: Segment, need: Need, tools: Longs) -> Doubles:
     return segment.sum_names(tools, need.letters) * segment.lists.name_norm[tools] * PARTS["letters"]
 
 
-def _best(segment: Segment, need: Need, limit: int, visible: VisibleSet | None) -> list[Hit]:
+def _best(segment: Segment, need: Need, limit: int, visible: VisibleSet | None) -> list[Found]:
     """The best tools of a segment; letters are looked at only where they can still make a difference."""
     whole = scores(segment, need)
     allowed = segment.allowed(visible)
@@ -90,7 +105,7 @@ def _best(segment: Segment, need: Need, limit: int, visible: VisibleSet | None) 
 
 def _hits(
     segment: Segment, need: Need, tools: Longs, total: Doubles, parts: Mapping[str, Doubles], limit: int
-) -> list[Hit]:
+) -> list[Found]:
     ids = [segment.ids[tool] for tool in cast("list[int]", tools.tolist())]
     scores = cast("list[float]", total.tolist())
     order = sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at]))[:limit]
@@ -98,11 +113,15 @@ def _hits(
     weak[weak] = _coverage(segment, need, tools[weak]) < _WEAK_COVERAGE
     columns = {name: cast("list[float]", values.tolist()) for name, values in parts.items()}
     return [
-        Hit(
-            ids[at],
-            scores[at],
-            {name: column[at] for name, column in columns.items() if column[at]},
-            bool(weak[at]),
+        (
+            Hit(
+                ids[at],
+                scores[at],
+                {name: column[at] for name, column in columns.items() if column[at]},
+                bool(weak[at]),
+            ),
+            segment,
+            int(tools[at]),
         )
         for at in order
     ]
@@ -123,9 +142,54 @@ def _coverage(segment: Segment, need: Need, tools: Longs) -> Doubles:
     """[tools] The share of the query's words that each of some tools has, by their rarity."""
     covered = np.zeros(len(tools))
     for term, weight in need.rarity.items():
-        covered[segment.have(term, tools)] += weight
+        covered[segment.impacts(term, tools) > 0] += weight
     return covered / max(need.total_rarity, 1e-9)
 
 
-def _order(hit: Hit) -> tuple[float, str]:
-    return -hit.score, hit.tool_id
+def _spread(hits: Sequence[Hit], impacts: Doubles, weights: Doubles) -> list[Hit]:
+    """Hits in an order in which the first ones serve as many parts of a long query as possible.
+
+    The next hit is the one that is best when words count less that hits before it have. A whole task needs
+    several tools, and the second best for one part of it is seldom among them. Scores are lowered to fit, as a
+    part of their own: `repeats`.
+
+    Args:
+        hits: The best hits, best first.
+        impacts: [words, n] Impact of each word of the query in each of the first n hits.
+        weights: [words] What a word of full impact adds to a score.
+    """
+    count = impacts.shape[1]
+    other = np.array([hit.score for hit in hits[:count]]) - weights @ impacts
+    waiting = np.ones(count, np.bool_)
+    taken: list[Hit] = []
+    for _ in range(min(_SPREAD, count)):
+        now = np.where(waiting, weights @ impacts + other, -np.inf)
+        best = int(now.argmax())
+        waiting[best] = False
+        taken.append(_lowered(hits[best], float(now[best])))
+        weights = weights * (1 - _REPEATED * impacts[:, best])
+    rest = (hit for at, hit in enumerate(hits) if at >= count or waiting[at])
+    return [*taken, *(_lowered(hit, taken[-1].score) for hit in rest)]
+
+
+def _lowered(hit: Hit, most: float) -> Hit:
+    """A hit with at most the given score."""
+    repeats = round(min(most - hit.score, 0.0), _DIGITS)
+    if not repeats:
+        return hit
+    return replace(hit, score=round(hit.score + repeats, _DIGITS), why={**hit.why, "repeats": repeats})
+
+
+def _impacts(need: Need, found: Sequence[Found]) -> Doubles:
+    """[words, found] The impact of each word of a query in some tools."""
+    impacts = np.zeros((len(need.words), len(found)))
+    for segment in {id(segment): segment for _, segment, _ in found}.values():
+        at = [place for place, (_, other, _) in enumerate(found) if other is segment]
+        tools = np.array([found[place][2] for place in at], dtype=np.int64)
+        for row, term in enumerate(need.words):
+            impacts[row, at] = segment.impacts(term, tools)
+    return impacts
+
+
+def _order(found: Found) -> tuple[float, str]:
+    return -found[0].score, found[0].tool_id

@@ -1,5 +1,6 @@
 """An index at one moment, and a query as that index sees it."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,13 +12,34 @@ import numpy as np
 from toolcrib.search.documents import Letters, Vocabulary, grams
 from toolcrib.search.fuzzy import Spelling
 from toolcrib.search.index import Bools, Doubles, Ints, Longs, Segment
-from toolcrib.search.synonyms import synonyms_of
+from toolcrib.search.synonyms import synonyms
 from toolcrib.search.terms import surfaces, terms
 
-_MISSPELT = 0.7
+_MISSPELT = 0.9
+_QUOTED = 0.5
+_USUAL = 0.2
 _MOST_TERMS = 256
 
+_QUOTATION = re.compile(
+    r"(?<!\w)'[^'\n]{1,200}'(?!\w)|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`|[“„«][^“”»\n]{1,200}[”“»]|「[^」\n]{1,200}」"
+)
+
 Weights = dict[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Likes:
+    """Terms that mean much the same as a term of the query.
+
+    Attributes:
+        weight: That of the term of the query.
+        own: The number of that term; None when it is not known.
+        others: The numbers of the others.
+    """
+
+    weight: float
+    own: int | None
+    others: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +48,7 @@ class Need:
 
     Attributes:
         words: Weight of each known term, count and rarity in it.
-        synonyms: The same of the terms that mean much the same.
+        synonyms: What may stand for terms of the query.
         pairs: Rarity of each known pair of adjacent terms.
         letters: [words of names] Weight of the letters shared with each; None when none is shared.
         said: [words of names] Which are in the query.
@@ -38,7 +60,7 @@ class Need:
     """
 
     words: Weights
-    synonyms: Weights
+    synonyms: Sequence[Likes]
     pairs: dict[int, float]
     letters: Doubles | None
     said: Bools
@@ -64,6 +86,7 @@ class View:
         self._words = vocabulary.words
         self._spelling = spelling
         self._unknown = log1p((self.count + 0.5) / 0.5)
+        self._usual = max(_USUAL * self.count, 20)
         df = np.zeros(len(self._words), np.int64)
         for segment in segments:
             df[: len(segment.df)] += segment.df
@@ -78,26 +101,29 @@ class View:
         sequence = text.sequence[:_MOST_TERMS]
         counts = Counter(sequence)
         counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
+        quoted, likes_of = _only_quoted(query, counts), synonyms()
         words: Weights = {}
         rarity: Weights = {}
+        likes: list[Likes] = []
         ideal = total = 0.0
         for term, count in counts.items():
-            number, share = self._known(term), 1.0
-            if number is None:
-                number, share = self._spelling.nearest(term, lambda n: bool(self._df[n])), _MISSPELT
-                weight = self._unknown
-            else:
+            known, share = term, sqrt(count) * (_QUOTED if term in quoted else 1.0)
+            number, weight = self._known(term), self._unknown
+            if number is not None:
                 weight = float(self._rarity[number])
-            ideal += sqrt(count) * weight
+            elif term not in likes_of and (near := self._spelling.nearest(term, self._df)) is not None:
+                known, number = near, self._words[near]
+                sequence = [near if each == term else each for each in sequence]
+            ideal += share * weight
             total += weight
             if number is not None:
-                own = float(self._rarity[number])
-                words[number] = max(words.get(number, 0), share * sqrt(count) * own)
-                rarity[number] = own
-        likes = [n for term in synonyms_of(counts) if (n := self._known(term)) is not None and n not in words]
+                rarity[number] = float(self._rarity[number])
+                mine = share * rarity[number] * (1 if known == term else _MISSPELT)
+                words[number] = max(words.get(number, 0), mine)
+            likes += self._likes(known, share * weight, number, counts)
         return Need(
             words=words,
-            synonyms={n: float(self._rarity[n]) for n in likes},
+            synonyms=likes,
             pairs=self._pairs(sequence),
             letters=self._grams.weights(said),
             said=self._grams.said(said),
@@ -107,6 +133,11 @@ class View:
             rarity=rarity,
             total_rarity=total,
         )
+
+    def _likes(self, term: str, weight: float, own: int | None, said: Mapping[str, int]) -> list[Likes]:
+        numbers = (self._known(other) for other in synonyms().get(term, ()) if other not in said)
+        others = [number for number in numbers if number is not None and self._df[number] <= self._usual]
+        return [Likes(weight, own, others)] if others else []
 
     def _known(self, term: str) -> int | None:
         number = self._words.get(term)
@@ -120,6 +151,15 @@ class View:
                 wanted.add(a << 32 | b)
         df = {pair: sum(len(segment.pair_tools(pair)) for segment in self.segments) for pair in wanted}
         return {pair: log1p((self.count - n + 0.5) / (n + 0.5)) for pair, n in df.items() if 0 < n <= self.count}
+
+
+def _only_quoted(query: str, found: Iterable[str]) -> frozenset[str]:
+    """The terms of a query that stand only in quotation marks: values more often than what is to be done."""
+    outside = _QUOTATION.sub(" ", query)
+    if outside == query:
+        return frozenset()
+    bare = terms(outside)
+    return frozenset(found).difference(bare.sequence, bare.extras)
 
 
 class _ServerNames:
