@@ -41,8 +41,13 @@ class _ShowUnlessTold(TyperGroup):
         named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named else ["show", *args])
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Print the options of `show` among the help of the group, then the commands."""
+        self.commands["show"].format_options(ctx, formatter)
+        self.format_commands(ctx, formatter)
 
-servers = typer.Typer(cls=_ShowUnlessTold, rich_markup_mode=None, help=_ABOUT)
+
+servers = typer.Typer(cls=_ShowUnlessTold, rich_markup_mode=None, help=_ABOUT, subcommand_metavar="[NAME|COMMAND]")
 
 
 @servers.command()
