@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from toolcrib.catalog.tool import Tool
-from toolcrib.search import Embedder, HybridSearcher, KeywordSearcher, Searcher, SemanticSearcher, ServerDocs
+from toolcrib.search import (
+    Embedder,
+    HybridSearcher,
+    KeywordSearcher,
+    Searcher,
+    SemanticSearcher,
+    ServerDocs,
+    nothing_fits,
+)
 from toolcrib.search.clauses import clauses
 from toolcrib.search.meanings import tool_text
 
@@ -78,6 +86,29 @@ async def test_semantic_search_scores_are_cosines(tool: MakeTool) -> None:
     searcher.add(ServerDocs("s"), [tool("s", "rain"), tool("s", "rain_forecast"), tool("s", "other")])
     hits = await searcher.search("umbrella rain", 5)
     assert [(hit.tool_id, round(hit.score, 3)) for hit in hits] == [("s.rain", 0.707), ("s.rain_forecast", 0.5)]
+
+
+async def test_the_best_tool_for_each_clause_is_lifted(tool: MakeTool) -> None:
+    searcher = HybridSearcher(Axes(), patience=FOREVER)
+    searcher.add(
+        ServerDocs("s"),
+        [
+            tool("s", "flights", "Find cheap flights between two cities on a date."),
+            tool("s", "mail", "Email a text to a colleague."),
+            tool("s", "both", "Cheap flights and email."),
+        ],
+    )
+    query = "Find cheap flights between two cities on Friday, then email the itinerary text to my colleague Anna"
+    clause_of = {hit.tool_id: hit.why.get("clauses", 0) for hit in await searcher.search(query, 5)}
+    # 0.2 for the first of a clause, half of it for the second.
+    assert clause_of == pytest.approx({"s.flights": 0.2, "s.mail": 0.2, "s.both": 0.1})
+
+
+async def test_a_need_far_from_every_tool_gets_only_weak_hits(tool: MakeTool) -> None:
+    searcher = HybridSearcher(Axes(), patience=FOREVER)
+    searcher.add(ServerDocs("s"), [tool("s", "a", "Open an issue."), tool("s", "b", "Forecast of rain.")])
+    assert nothing_fits(await searcher.search("boil spaghetti", 5))
+    assert not nothing_fits(await searcher.search("umbrella rain", 5))
 
 
 async def test_before_the_vectors_are_there_it_searches_by_words(filled: Fill) -> None:
@@ -269,9 +300,9 @@ def test_what_is_embedded_is_words_and_no_more_than_600_characters(tool: MakeToo
         ("create an issue", []),
         ("read the weather forecast for Berlin, send it", []),
         (
-            "Find the cheapest flight from Berlin to Lisbon on Friday, then email the itinerary to my colleague Anna Smith",
+            "Find the cheapest flight from Oslo to Rome on Friday, then email the itinerary to my colleague Anna Smith",
             [
-                "Find the cheapest flight from Berlin to Lisbon on Friday",
+                "Find the cheapest flight from Oslo to Rome on Friday",
                 "email the itinerary to my colleague Anna Smith",
             ],
         ),

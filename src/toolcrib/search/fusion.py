@@ -24,7 +24,9 @@ MEANING = 0.6
 CLAUSE = 0.2
 """What being the best tool for a clause of the query counts; the second best half of it, and so on."""
 
-_WEAK_COSINE = 0.25
+_WEAK = 0.3
+"""Below this the cosine, plus half of what words score, is too little to say that a tool fits."""
+
 _DEEPEST_RANK = 50
 _DIGITS = 6
 
@@ -51,15 +53,17 @@ class Fusion:
         rows = np.concatenate([self._rows_of(segment, likeness) for segment in view.segments])
         cosines = likeness.cosines[:, rows].astype(np.float64)
         if not self._by_words:
-            return _hits(ids, {"meaning": cosines[0]}, cosines[0], allowed, limit)
+            return _hits(ids, {"meaning": cosines[0]}, cosines[0] < _WEAK, allowed, limit)
         parts = _words(view, texts[0])
         parts["meaning"] = MEANING * cosines[0]
-        total = _sum(parts, len(ids))
-        bonus = _first_of(total, allowed)
-        for text, cosine in zip(texts[1:], cosines[1:], strict=True):
-            np.maximum(bonus, _first_of(_sum(_words(view, text), len(ids)) + MEANING * cosine, allowed), out=bonus)
+        alone = [
+            _sum(_words(view, text), len(ids)) + MEANING * cosine
+            for text, cosine in zip(texts[1:], cosines[1:], strict=True)
+        ]
+        bonus = np.max([_first_of(each, allowed) for each in alone or [_sum(parts, len(ids))]], axis=0)
         parts["clauses"] = CLAUSE * bonus
-        return _hits(ids, parts, cosines[0], allowed, limit)
+        weak = cosines[0] + parts.get("words", 0) / 2 < _WEAK
+        return _hits(ids, parts, weak, allowed, limit)
 
     def _rows_of(self, segment: Segment, likeness: Likeness) -> Longs:
         """[n] The row of each tool's vector; tools that are gone may have any."""
@@ -111,7 +115,7 @@ def _first_of(total: Doubles, allowed: Bools) -> Doubles:
 def _hits(
     ids: Sequence[str],
     parts: dict[str, Doubles],
-    cosine: Doubles,
+    weak: Bools,
     allowed: Bools,
     limit: int,
 ) -> list[Hit]:
@@ -133,7 +137,7 @@ def _hits(
             ids[tools[at]],
             scored[at],
             {name: column[at] for name, column in columns.items() if column[at]},
-            weak=bool(cosine[tools[at]] < _WEAK_COSINE),
+            weak=bool(weak[tools[at]]),
         )
         for at in order
         if scored[at] > 0
