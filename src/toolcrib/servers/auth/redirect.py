@@ -14,7 +14,7 @@ _PATH = "/callback"
 _MOST_BYTES = 32_768
 _REQUEST_SECONDS = 10.0
 
-_BARE_CODE = re.compile(r"[\x21-\x7e]{4,2048}")
+_BARE_CODE = re.compile(r"[\x21-\x7e]{8,2048}")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
