@@ -59,6 +59,8 @@ class LostListingError(StoreError):
         server: The server's id.
     """
 
+    code = "listing_lost"
+
     def __init__(self, server: str, message: str, *, hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.server = server
