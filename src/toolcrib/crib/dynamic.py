@@ -128,6 +128,7 @@ class Dynamic:
         self._add = add
         self._on: set[str] = set()
         self._aside: frozenset[str] = frozenset()
+        self._switched: dict[str, bool | None] = {}
         self._switched_at_first: dict[str, bool | None] = {}
         self._kept_running: set[str] = set()
         self._added: dict[str, str] = {}
@@ -166,8 +167,8 @@ class Dynamic:
 
     def open(self, tasks: TaskGroup) -> None:
         """Take in what the servers that are on listed in earlier runs, and start those that are always to run."""
-        self._switched_at_first = {name: self._switches.get(entry) for name, entry in self._entries.items()}
         self._apply_switches(tasks)
+        self._switched_at_first = dict(self._switched)
 
     def follow_switches(self, tasks: TaskGroup) -> None:
         """Do what the user has switched since the last time.
@@ -194,6 +195,9 @@ class Dynamic:
             switched = self._switches.get(entry)
             if switched is False:
                 self._on.discard(server_id)
+            if switched is True and self._switched.get(server_id) is not True:
+                self._aside -= {server_id}  # the user's word counts for more than a model's
+            self._switched[server_id] = switched
             on = switched is True or (switched is None and (not entry.disabled or server_id in self._on))
             if on == server.config.disabled:
                 server.switch(on=on)
