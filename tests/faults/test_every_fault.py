@@ -120,6 +120,7 @@ CALLS = {
     "HalfLineAndOn": to(fails(GAVE_UP, "half"), fails(GAVE_UP), answers(), **HANGS),
     # More than a pipe holds: the writing waits too.
     "StopsReading": to(fails(GAVE_UP, pad="x" * 1_000_000), fails(GAVE_UP), **HANGS),
+    "ClosesInput": to(fails(BROKE_OFF)),
     "ClosesOutput": to(fails(BROKE_OFF)),
     "Progress": to(answers()),
     "SlowProgress": to(answers()),
@@ -135,6 +136,7 @@ ENDS = {
     "CrashInCall": to(fails(BROKE_OFF), fails(BROKE_OFF)),
     "CrashAfterCall": to(answers(), either(BROKE_OFF)),
     "HalfLine": to(fails(BROKE_OFF)),
+    "Wrapper": to(fails(BROKE_OFF)),
     "ExitsLater": to(answers("leave"), either(BROKE_OFF)),
     "Grandchild": to(fails(BROKE_OFF)),
     "IgnoresEnd": to(answers()),

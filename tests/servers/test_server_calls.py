@@ -47,6 +47,17 @@ async def test_half_a_line_and_then_nothing_is_an_unknown_outcome(stub, open_poo
             await call(opened["one"], "echo")
 
 
+@pytest.mark.parametrize("mode", ["ClosesInput", "Wrapper"])
+async def test_a_call_learns_soon_that_nobody_reads_though_the_output_stays_open(stub, open_pool, call, alive, mode):
+    server = stub(mode)
+    async with open_pool(one=server) as opened:
+        await opened["one"].ensure()
+        with anyio.fail_after(10), pytest.raises(UnknownOutcomeError, match="one ended its connection"):
+            await call(opened["one"], "echo")  # with a limit of 60 s
+        await opened.until(lambda: opened["one"].status.state == "failed")
+        assert not alive(server.pid("start"))
+
+
 async def test_a_call_that_hangs_is_given_up_and_cancelled_at_the_server(stub, open_pool, call):
     server = stub("HangInCall", timeout=0.2)
     async with open_pool(one=server) as opened:

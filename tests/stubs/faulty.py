@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -108,6 +109,22 @@ class ClosesOutput(Stub):
     def call(self, name, arguments, params, request_id):
         os.close(sys.stdout.fileno())
         time.sleep(600)
+
+
+class ClosesInput(Stub):
+    """Closes its input at a call and lives on."""
+
+    def call(self, name, arguments, params, request_id):
+        os.close(sys.stdin.fileno())
+        time.sleep(600)
+
+
+class Wrapper(Stub):
+    """Dies of a call and leaves a process behind that keeps its output open, and reads nothing."""
+
+    def call(self, name, arguments, params, request_id):
+        subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"], stdin=subprocess.DEVNULL)
+        os._exit(9)
 
 
 class StopsReading(Stub):

@@ -5,6 +5,7 @@ error, a bound on the size of a line, and lines that are no JSON-RPC told apart 
 message models and the ending of process trees are the SDK's.
 """
 
+import asyncio
 import json
 import os
 import subprocess
@@ -47,6 +48,8 @@ _KILL_GRACE = 2.0
 _DEATH_GRACE = 0.5
 """A group whose dead nobody collects, as in a container without an init, never is gone."""
 _FLUSH_GRACE = 0.5
+_LAST_WORDS_GRACE = 1.0
+"""For what a server wrote before it closed its input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ async def stdio_transport(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_read_lines, process, to_session, junk)
         tasks.start_soon(_write_lines, process, from_session, to_session, written)
+        tasks.start_soon(_watch_input, process, to_session)
         try:
             yield StdioStreams(process, read, write)
         finally:
@@ -270,6 +274,21 @@ async def _write_lines(
         to_session.close()
     finally:
         written.set()
+
+
+async def _watch_input(process: "Process", to_session: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+    """End the session when nobody reads the input any more, though somebody may hold the output open for long.
+
+    So it is when a wrapper was killed and the server that it started lives on.
+    """
+    stream: Any = getattr(process.stdin, "_stream", None)  # asyncio's own, which alone tells of its end
+    if not isinstance(stream, asyncio.StreamWriter):
+        return
+    with suppress(OSError):
+        # Shielded: cancelling the wait would cancel a future of the transport's.
+        await asyncio.shield(stream.wait_closed())
+    await anyio.sleep(_LAST_WORDS_GRACE)
+    to_session.close()
 
 
 async def _end(process: "Process") -> None:
