@@ -71,7 +71,7 @@ async def _demo(config: Config, files: Sequence[Path] | None, state: Path, *, ow
 
     async with Crib.open(config, state_dir=state) as crib:
         known = await list_anew(crib, [each.id for each in crib.servers if each.state == "dormant"])
-        tell_left_out([each for each in crib.servers if each.state == "failed"], "shown")
+        tell_left_out([each for each in crib.servers if each.in_trouble], "shown")
         with progress("Counting tokens"):
             costs = await count_costs(crib)
         if not costs.tools:

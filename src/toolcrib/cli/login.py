@@ -81,7 +81,7 @@ async def _login(config: Config, name: str, *, browser: bool, port: int | None, 
         print_text(f"Logged in to {server} at {done.issuer}; kept in {kept}.")
         if status.in_trouble:
             print_styled((status.reason, "red"))
-        else:
+        elif status.state != "disabled":
             print_text(f"It lists {status.tools} tools.")
     return FAILED if status.in_trouble else 0
 

@@ -82,8 +82,8 @@ def tell_left_out(servers: "Iterable[ServerStatus]", what: str) -> None:
         what: What was not done with them, such as `searched`.
     """
     known = list(servers)
-    failed = [each for each in known if each.state == "failed"]
-    unlisted = [each for each in known if each.state != "failed"]
+    failed = [each for each in known if each.in_trouble]
+    unlisted = [each for each in known if not each.in_trouble]
     if len(failed) == 1:
         tell(f"{failed[0].id} was not {what}: {failed[0].reason}")
     elif failed:

@@ -31,7 +31,9 @@ class Authority:
         refusal: What the token endpoint answers a renewal with instead: status and error code.
         denies: Whether a login is refused.
         open_listing: Whether anybody may list the tools.
-        metadata: What the authorization server's metadata has beside or in place of the usual; None has no metadata.
+        protects: Whether anything is said of a login.
+        older: Whether that is left to what the protocol's revision 2025-03-26 says, without RFC 9728.
+        metadata: What the authorization server's metadata has beside or in place of the usual.
         moved_to: Where the MCP server redirects to.
         granted: Scopes by access token, of those that count.
         requests: What the MCP server was asked: method of MCP and token.
@@ -41,15 +43,17 @@ class Authority:
         secret_values: Everything that must never be shown.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, app: Starlette | None = None, path: str = "/mcp") -> None:
         self.url = ""
+        self.path = path
+        self.older = False
         self.lifetime: int | None = 3600
         self.refresh = True
         self.refusal: tuple[int, str] | None = None
         self.denies = False
         self.open_listing = False
         self.protects = True
-        self.metadata: dict[str, Any] | None = {}
+        self.metadata: dict[str, Any] = {}
         self.moved_to = ""
         self.granted: dict[str, str] = {}
         self.requests: list[tuple[str, str]] = []
@@ -59,12 +63,12 @@ class Authority:
         self.secret_values: set[str] = set()
         self._codes: dict[str, dict[str, str]] = {}
         self._refreshing: dict[str, tuple[str, str]] = {}
-        self._mcp = _notes_server().streamable_http_app(stateless_http=True, json_response=True)
+        self._mcp = app or _notes_server().streamable_http_app(stateless_http=True, json_response=True)
 
     @property
     def entry(self) -> dict[str, Any]:
         """The MCP server's entry in a configuration."""
-        return {"type": "http", "url": f"{self.url}/mcp"}
+        return {"type": "sse" if self.path == "/sse" else "http", "url": f"{self.url}{self.path}"}
 
     @property
     def methods(self) -> list[str]:
@@ -79,7 +83,7 @@ class Authority:
         """The application of both."""
         return Starlette(
             routes=[
-                Route("/.well-known/oauth-protected-resource/mcp", self._resource),
+                Route(f"/.well-known/oauth-protected-resource{self.path}", self._resource),
                 Route("/.well-known/oauth-authorization-server", self._metadata),
                 Route("/register", self._register, methods=["POST"]),
                 Route("/authorize", self._authorize),
@@ -101,9 +105,9 @@ class Authority:
             return RedirectResponse(self.moved_to, status_code=307)
         if self.open_listing and method in {"server/discover", "tools/list"}:
             return None
-        place = f'resource_metadata="{self.url}/.well-known/oauth-protected-resource/mcp"'
+        place = f'resource_metadata="{self.url}/.well-known/oauth-protected-resource{self.path}"'
         if token not in self.granted:
-            challenge = f"Bearer {place}" if self.protects else "Basic"
+            challenge = "Basic" if not self.protects else "Bearer" if self.older else f"Bearer {place}"
             return Response(status_code=401, headers={"WWW-Authenticate": challenge})
         if request.headers.get("mcp-name") == "drop" and "admin" not in self.granted[token].split():
             challenge = f'Bearer error="insufficient_scope", scope="admin", {place}'
@@ -111,13 +115,17 @@ class Authority:
         return None
 
     async def _resource(self, _: Request) -> Response:
-        if not self.protects:
+        if not self.protects or self.older:
             return Response(status_code=404)
-        found = {"resource": f"{self.url}/mcp", "authorization_servers": [self.url], "scopes_supported": ["notes"]}
+        found = {
+            "resource": f"{self.url}{self.path}",
+            "authorization_servers": [self.url],
+            "scopes_supported": ["notes"],
+        }
         return JSONResponse(found)
 
     async def _metadata(self, _: Request) -> Response:
-        if self.metadata is None or not self.protects:
+        if not self.protects:
             return Response(status_code=404)
         found = {
             "issuer": self.url,
@@ -142,7 +150,7 @@ class Authority:
         self.authorizations.append(asked)
         client = self.registered[asked["client_id"]]
         assert asked["redirect_uri"] in client["redirect_uris"]
-        assert asked["resource"] == f"{self.url}/mcp"
+        assert asked["resource"] == f"{self.url}{self.path}"
         answer = {"state": asked["state"], "iss": self.url}
         if self.denies:
             answer["error"] = "access_denied"
@@ -153,7 +161,7 @@ class Authority:
 
     async def _token(self, request: Request) -> Response:
         form = {name: values[0] for name, values in parse_qs((await request.body()).decode()).items()}
-        assert form["resource"] == f"{self.url}/mcp"
+        assert form["resource"] == f"{self.url}{self.path}"
         if form["grant_type"] == "refresh_token":
             return self._renewed(form)
         asked = self._codes.pop(form["code"])

@@ -11,6 +11,8 @@ import httpx2
 import keyring
 import pytest
 from keyring.backends import fail
+from mcp.server.mcpserver import MCPServer
+from starlette.applications import Starlette
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -33,12 +35,24 @@ def no_keyring(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def authority() -> Iterator[Authority]:
-    """Both servers, running."""
-    both = Authority()
+def authority(request: pytest.FixtureRequest) -> Iterator[Authority]:
+    """Both servers, running; of the MCP server's transports `http`, unless a parameter says `sse`."""
+    older = getattr(request, "param", "http") == "sse"
+    both = Authority(_older_transport(), "/sse") if older else Authority()
     with serving(both.app()) as url:
         both.url = url
         yield both
+
+
+def _older_transport() -> Starlette:
+    server = MCPServer("notes")
+
+    @server.tool()
+    def read() -> str:
+        """Read a note."""
+        return "read: done"
+
+    return server.sse_app()
 
 
 @pytest.fixture

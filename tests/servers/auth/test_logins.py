@@ -250,3 +250,32 @@ async def test_a_damaged_login_is_told_and_replaced(open_pool, authority, log_in
             await opened["one"].ensure()
         await log_in_to("one")
         await call(opened["one"], "read")
+
+
+@pytest.mark.parametrize("authority", ["sse"], indirect=True)
+async def test_the_older_transport_uses_and_renews_a_login_too(open_pool, authority, log_in_to, call):
+    async with open_pool(one=authority.entry) as opened:
+        with pytest.raises(AuthRequiredError, match="one wants a login"):
+            await opened["one"].ensure()
+        await log_in_to("one")
+        assert (await call(opened["one"], "read"))["content"][0]["text"] == "read: done"
+        authority.revoke()
+        await call(opened["one"], "read")
+        assert authority.renewals == 1
+        authority.revoke()
+        authority.refusal = (400, "invalid_grant")
+        with pytest.raises(AuthRequiredError, match="invalid_grant"):
+            await call(opened["one"], "read")
+        await opened.until(lambda: not opened["one"].running)
+        assert opened["one"].status.state == "needs_auth"
+
+
+async def test_a_server_of_the_revision_before_resource_metadata_is_logged_in_to_and_renewed(
+    open_pool, authority, log_in_to, call
+):
+    authority.older = True
+    assert (await log_in_to("one")).issuer == authority.url
+    authority.revoke()
+    async with open_pool(one=authority.entry) as opened:
+        await call(opened["one"], "read")
+    assert authority.renewals == 1
