@@ -1,21 +1,13 @@
 """`Crib`: opens a configuration and wires the floors together; the library's front door."""
 
-import asyncio
-import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
-
-import anyio
-from anyio.abc import TaskGroup
+from typing import TYPE_CHECKING, Any
 
 from toolcrib.broker import (
     LOCAL,
-    Access,
     Approver,
-    Broker,
     Caller,
     Options,
     Outcome,
@@ -25,26 +17,20 @@ from toolcrib.catalog import (
     JsonObject,
     OnProgress,
     RequestMethod,
-    SnapshotStore,
     Source,
     Tool,
-    ToolRegistry,
 )
-from toolcrib.config import Config, Input, ServerConfig, Switches, Variables, config_from_mapping, user_state_dir
-from toolcrib.crib.directory import Directory
-from toolcrib.crib.dynamic import Availability, Dynamic, Enabled
-from toolcrib.crib.finder import Finder, SearchAnswer, SourceSummary
-from toolcrib.crib.listings import Listings
-from toolcrib.crib.narrowing import Narrowing, Only
-from toolcrib.crib.opening import ConfigLike, connected_clients, index_file, loaded, server_lists
-from toolcrib.crib.presence import record_presence, states_elsewhere
-from toolcrib.crib.shelf import Shelf
-from toolcrib.crib.sources import SourceTable, list_clients
+from toolcrib.config import Variables, config_from_mapping
+from toolcrib.crib.availability import Availability, Enabled
+from toolcrib.crib.base import CribBase
+from toolcrib.crib.finder import SearchAnswer, SourceSummary
+from toolcrib.crib.narrowing import Only
+from toolcrib.crib.opening import ConfigLike, loaded
+from toolcrib.crib.presence import states_elsewhere
 from toolcrib.errors import UnknownToolError, UsageError
-from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.functions import LocalFunctions
-from toolcrib.search import Searcher, make_searcher
-from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
+from toolcrib.search import Searcher
+from toolcrib.servers import McpServer, ServerStatus
 from toolcrib.store import ServerState
 
 if TYPE_CHECKING:
@@ -54,11 +40,8 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT = 8
 """Hits in one page of a search."""
 
-SWITCHES_FILE = "switches.json"
-"""Where, in the state directory, it stands what the user has switched on and off."""
 
-
-class Crib:
+class Crib(CribBase):
     """Every tool of every configured server, behind one door.
 
     Use `Crib.open(...)` or `Crib.from_clients(...)` as an async context manager; nothing is started before it
@@ -70,61 +53,6 @@ class Crib:
         registry: The catalog: all tools known, by id.
         events: Changes of the catalog and of servers.
     """
-
-    def __init__(
-        self,
-        config: Config,
-        *,
-        clients: "Mapping[str, Client | ClientSession] | None" = None,
-        searcher: Searcher | None = None,
-        approver: Approver | None = None,
-        policy: Policy | None = None,
-        variables: Variables | None = None,
-        state_dir: str | Path | None = None,
-        lists_first: bool = True,
-    ) -> None:
-        self.config = config
-        self.registry = ToolRegistry()
-        self.events = EventBus()
-        self._inputs = dict(config.inputs)
-        self._variables = variables or Variables(inputs=self._inputs)
-        self._state_dir = Path(state_dir or user_state_dir())
-        self._instance = secrets.token_hex(16)
-        self._sources = SourceTable(self.registry, self._is_off)
-        policy = policy or server_lists(config)
-        self._access = Access(self.registry, policy)
-        self._broker = Broker(self._sources, self.registry, policy, self._access, approver=approver)
-        self._finder = Finder(
-            self.registry,
-            self._access,
-            searcher or make_searcher(config.settings.search.strategy, settings=config.settings.search),
-            lambda: [source for source in self._sources if not self._is_off(source.id)],
-            Narrowing(self.registry, self._sources, lambda: list(self._sources)),
-            index_file(config, self._state_dir),
-        )
-        self._clients = connected_clients(clients or {})
-        for client in self._clients:
-            self._sources.put(client)
-        self._pool: ServerPool | None = None
-        self._owner: asyncio.Task[None] | None = None
-        self._opened = asyncio.Event()
-        self._closing = asyncio.Event()
-        self._lists_first = lists_first
-        patience = config.settings.first_listing_wait
-        self._listings = Listings(self.registry, self.events, lambda: self._sources.servers, patience, self._is_off)
-        self._dynamic = Dynamic(
-            config,
-            self.registry,
-            self._sources,
-            self._access,
-            self._listings,
-            Shelf(policy, index_file(config, self._state_dir, "-off")),
-            Directory(config.settings.registries, self._state_dir),
-            Switches(self._state_dir / SWITCHES_FILE),
-            self._add_server,
-        )
-        self._hashes: dict[str, str] = {}
-        self._tasks: TaskGroup | None = None
 
     @classmethod
     def open(
@@ -187,31 +115,6 @@ class Crib:
             approver=approver,
             policy=policy,
         )
-
-    async def __aenter__(self) -> Self:
-        if self._owner is not None:
-            raise UsageError("A crib can be entered once.", hint="Open another one.")
-        self._dynamic.prepare()
-        self._owner = asyncio.create_task(self._own(), name="toolcrib")
-        opened = asyncio.create_task(self._opened.wait())
-        await asyncio.wait({self._owner, opened}, return_when=asyncio.FIRST_COMPLETED)
-        opened.cancel()
-        if self._owner.done():
-            await self._owner
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        assert self._owner is not None
-        self._closing.set()
-        with anyio.CancelScope(shield=True):
-            await self._owner
-
-    @property
-    def servers(self) -> list[ServerStatus]:
-        """What is known of each configured server, in the order of the configuration."""
-        return [server.status for server in self._sources.servers]
 
     async def states_elsewhere(self) -> dict[str, ServerState]:
         """The states of these very servers in other running instances of the same state directory, by id.
@@ -416,70 +319,5 @@ class Crib:
         await self._listings.refresh(chosen)
         return [each.status for each in chosen]
 
-    async def _own(self) -> None:
-        """Hold everything that lives as long as the crib, in one task that enters and leaves it."""
-        async with anyio.create_task_group() as tasks:
-            self._tasks = tasks
-            self._pool = ServerPool(
-                self.config,
-                tasks,
-                variables=self._variables,
-                snapshots=SnapshotStore(self._state_dir / "snapshots"),
-                vault=Vault(self._state_dir / "auth"),
-                marker=self._instance,
-                on_listed=self._dynamic.take,
-                on_state=self._on_state,
-            )
-            for server in self._pool:
-                self._sources.put(server)
-                self._hashes[server.id] = server.config.config_hash
-            self._dynamic.open(tasks)
-            if self.config.servers:
-                tasks.start_soon(
-                    record_presence,
-                    self._state_dir,
-                    self._instance,
-                    self.events,
-                    lambda: self.servers,
-                    self._hashes,
-                )
-            await list_clients(self._clients, self._sources, self.registry, tasks, self._closing)
-            self._opened.set()
-            await self._closing.wait()
-            await self._pool.close()
-            tasks.cancel_scope.cancel()
-
-    def _follow_switches(self) -> TaskGroup:
-        """Do what the user has switched, and give the tasks of the open crib."""
-        if self._tasks is None:
-            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
-        self._dynamic.follow_switches(self._tasks)
-        return self._tasks
-
-    def _is_off(self, server_id: str) -> bool:
-        return self._dynamic.is_off(server_id)
-
-    def _add_server(self, server_id: str, entry: ServerConfig, inputs: Mapping[str, Input]) -> McpServer:
-        """Take in a server that the configuration does not have but allows."""
-        assert self._pool is not None
-        self._inputs.update(inputs)
-        server = self._pool.add(server_id, entry)
-        self._hashes[server_id] = entry.config_hash
-        self._sources.put(server)
-        return server
-
-    def _on_state(self, status: ServerStatus) -> None:
-        self.events.publish(ServerStateChanged(status.id, status.state, status.reason))
-
     def _put_definitions(self, source: LocalFunctions) -> None:
         self.registry.cache_from_maps(source.definitions, server=source.id)
-
-    def _server(self, name: str) -> McpServer:
-        if self._pool is None:
-            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
-        return self._pool.get(name)
-
-    def _source_id(self, name: str) -> str:
-        if self._sources.find(name) is not None:
-            return name
-        return self._server(name).id
