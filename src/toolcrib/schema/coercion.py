@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 MOST_COPIED = 200_000
 """Values copied to try alternatives on; beyond, nothing is repaired."""
+MOST_STEPS = 1_000
+"""Errors looked at and alternatives tried in one repair (some 50 ms); beyond, nothing is repaired."""
+MOST_SEARCHED = 50_000
+"""Names, options and characters of JSON gone through in one repair, a hundred characters as one."""
 MOST_CHANGES = 20
 """Changes told at most; the rest is counted."""
 MOST_UNIONS = 8
@@ -113,6 +117,8 @@ class _Repair:
         self._validator = validator
         self._root = validator.schema
         self._copied = 0
+        self.steps = 0
+        self.searched = 0
         self.changes: list[str] = []
 
     def arguments(self, arguments: object) -> Any:
@@ -125,7 +131,9 @@ class _Repair:
         scope = _Scope(value, start, base, unions)
         while True:
             scope.touched.clear()
+            scope.searched.clear()
             for error in engine_errors(engine, scope.value):
+                self._step()
                 path, mark = tuple(error.instance_path), tuple(error.evaluation_path)
                 if (path, mark) in mended or scope.is_touched(path):
                     continue
@@ -140,8 +148,13 @@ class _Repair:
         from jsonschema_rs import ValidationErrorKind as Kind
 
         what, value = error.kind, scope.at(path)
+        if isinstance(value, str):
+            self._search(len(value) // 100)
         place = walk(self._root, error.evaluation_path[:-1], scope.start)
         if isinstance(what, (Kind.Required, Kind.AdditionalProperties, Kind.UnevaluatedProperties)):
+            if place is None or (path, place[0]) in scope.searched:
+                return False
+            scope.searched.add((path, place[0]))
             return self._rename_members(value, place, (*scope.base, *path))
         if value is None:
             return self._drop_null(error, path, scope)
@@ -150,6 +163,7 @@ class _Repair:
             if not new and "array" in what.types and place:
                 new = self._wrapped(value, place[0])
         elif isinstance(what, Kind.Enum):
+            self._search(len(what.options))
             new = matching_option(value, what.options)
         elif isinstance(what, Kind.Constant):
             new = matching_option(value, [what.expected_value])
@@ -183,6 +197,7 @@ class _Repair:
         for index, form in enumerate(forms):
             inner = f"{where}/{keyword}/{index}"
             engine = self._validator.local.get(f"#{inner}")
+            self._step()
             if engine is None:
                 continue
             self.changes = []
@@ -219,10 +234,11 @@ class _Repair:
         self.changes.append(f"{pointer((*scope.base, *path))}: null left out")
         return True
 
-    def _rename_members(self, value: object, place: Place | None, where: Path) -> bool:
-        if place is None or not is_object(value):
+    def _rename_members(self, value: object, place: Place, where: Path) -> bool:
+        if not is_object(value):
             return False
         known = declared(self._root, place[1])
+        self._search(len(known) + len(value))
         wires = {identifier: name for name, identifier in parameter_identifiers(known).items()}
         renames = _identifiers_among(value, known, wires)
         if renames:
@@ -234,6 +250,16 @@ class _Repair:
 
     def _note(self, path: Path, old: object, new: object) -> None:
         self.changes.append(f"{pointer(path) or 'arguments'}: {shown(old)} → {shown(new)}")
+
+    def _step(self) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise _TooMuchError
+
+    def _search(self, count: int) -> None:
+        self.searched += count
+        if self.searched > MOST_SEARCHED:
+            raise _TooMuchError
 
     def _copy(self, value: Any) -> Any:
         self._copied += 1
@@ -255,6 +281,7 @@ class _Scope:
         self.base = base
         self.unions = unions
         self.touched: set[Path] = set()
+        self.searched: set[tuple[Path, str]] = set()
         self._above: set[Path] = set()
 
     def at(self, path: Path) -> Any:

@@ -1,12 +1,13 @@
 """Making a validator of a schema: which draft it is, what in it can't be used, how far it may nest."""
 
 import re
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
 from toolcrib.errors import ToolcribError
-from toolcrib.schema.cost import TooIntricateError, depth_within
-from toolcrib.schema.jsonvalues import JsonObject, NotJsonError, extent, is_array, is_object, objects, pointer
+from toolcrib.schema.cost import TooIntricateError, costs, widest
+from toolcrib.schema.jsonvalues import JsonObject, NotJsonError, extent, is_array, is_object, nodes, objects, pointer
 from toolcrib.schema.problems import MASK
 from toolcrib.schema.refs import REFERENCES, in_place, types
 
@@ -17,6 +18,15 @@ MAX_SCHEMA_DEPTH = 128
 """Objects and arrays inside each other in a schema at most (a level of properties takes two)."""
 MAX_SCHEMA_SIZE = 50_000
 """Values in a schema at most."""
+MOST_PATTERNS = 2_000
+"""Patterns in a schema at most: each takes some 20 µs to compile."""
+MOST_NAME_PATTERNS = 64
+"""Patterns of names (`patternProperties`) at most: each is tried on each member of an object."""
+MOST_UNEVALUATED = 200
+"""Schemas that may apply to one value where `unevaluatedProperties` or `unevaluatedItems` is used: the engine
+goes through all of them for each member."""
+MOST_LOCAL = 40_000
+"""Schemas compiled in all to have an engine for each schema inside a schema (some 0.1 s)."""
 BACKTRACKS = 10_000
 """Steps that a pattern with lookaround or back-references may take; others run in linear time."""
 FALLBACK_DRAFTS = (
@@ -64,6 +74,7 @@ def prepare(schema: object) -> JsonObject | bool:
         raise UnusableSchemaError(f"it {error}") from None
     if size > MAX_SCHEMA_SIZE:
         raise UnusableSchemaError(f"it has more than {MAX_SCHEMA_SIZE:,} parts")
+    _count_patterns(schema)
     crooked = any(_uri(reference) != reference for reference in references(schema))
     prepared = _with_uris(schema) if crooked else schema
     draft = prepared.get("$schema")
@@ -72,9 +83,21 @@ def prepare(schema: object) -> JsonObject | bool:
     return prepared
 
 
+def _count_patterns(schema: JsonObject) -> None:
+    names = patterns = 0
+    for node in nodes(schema):
+        patterns += isinstance(node.get("pattern"), str)
+        by_name = node.get("patternProperties")
+        names += len(by_name) if is_object(by_name) else 0
+    if names > MOST_NAME_PATTERNS:
+        raise UnusableSchemaError(f"it has more than {MOST_NAME_PATTERNS} patterns of names")
+    if patterns > MOST_PATTERNS:
+        raise UnusableSchemaError(f"it has more than {MOST_PATTERNS:,} patterns")
+
+
 def references(schema: JsonObject) -> list[object]:
     """What stands under `$ref` and its kin, anywhere in a document."""
-    return [node[name] for _, node in objects(schema) for name in REFERENCES if name in node]
+    return [node[name] for node in nodes(schema) for name in REFERENCES if name in node]
 
 
 def compile_engine(
@@ -107,14 +130,35 @@ def compile_engine(
 
 
 def local_engines(schema: JsonObject | bool) -> "jsonschema_rs.ValidatorMap":
-    """An engine for each schema inside a schema that compiles, by JSON Pointer behind `#`."""
+    """An engine for each schema inside a schema that compiles, by JSON Pointer behind `#`.
+
+    Each takes along what is inside it and what that refers to; where this comes to more than `MOST_LOCAL`
+    schemas, there is only the engine of the whole.
+    """
     import jsonschema_rs
 
+    if is_object(schema) and local_work(schema) > MOST_LOCAL:
+        return jsonschema_rs.validator_map_for(True, **_options())
     return jsonschema_rs.validator_map_for(schema, **_options())
 
 
-def depths(schema: JsonObject | bool, limit: int, details: int, most: int) -> tuple[int, int]:
-    """How deep a value may nest so that errors can be listed, and so that it can be checked at all.
+def local_work(schema: JsonObject) -> int:
+    """About how many schemas are compiled for `local_engines`: for each, those in it and those referred to."""
+    found = list(nodes(schema))
+    inside: dict[int, int] = {}
+    referring: dict[int, bool] = {}
+    work = 0
+    for node in reversed(found):
+        members = [part for value in node.values() for part in (value if is_array(value) else (value,))]
+        below = [id(part) for part in members if is_object(part)]
+        inside[id(node)] = 1 + sum(inside.get(key, 1) for key in below)
+        referring[id(node)] = any(name in node for name in REFERENCES) or any(referring.get(key) for key in below)
+        work += len(found) if referring[id(node)] else inside[id(node)]
+    return work
+
+
+def weigh(schema: JsonObject | bool, limit: int, small: int, most: int) -> tuple[int, ...]:
+    """For each depth of a value that can be checked, from 0 on, how often one place in it is evaluated at most.
 
     Only a schema with references can cost more than its size times the value's size: alternatives that
     refer to alternatives double the work at each level.
@@ -122,21 +166,31 @@ def depths(schema: JsonObject | bool, limit: int, details: int, most: int) -> tu
     Args:
         schema: A prepared schema; it need not be valid.
         limit: The depth that no value may exceed.
-        details: Evaluations of one place in a value that listing errors may take.
-        most: The same for deciding between valid and invalid.
+        small: Evaluations of one place in a value that need not be known more exactly.
+        most: Evaluations of one place in a value at most.
 
     Raises:
         UnusableSchemaError: Even a flat value may take too long.
     """
     if not is_object(schema) or not references(schema):
-        return limit, limit
+        weight = widest(schema) if is_object(schema) else 1
+        if weight > MOST_UNEVALUATED and _uses_unevaluated(schema):
+            raise UnusableSchemaError("it has too many schemas beside a keyword for what none of them evaluates")
+        return (weight,) * (limit + 1)
     try:
-        listed, checked = depth_within(schema, limit, (details, most))
+        found = costs(schema, limit, small)
     except TooIntricateError as error:
         raise UnusableSchemaError(str(error)) from None
-    if checked < 1:
+    weights = tuple(takewhile(lambda weight: weight <= most, found))
+    if len(weights) < 2:
         raise UnusableSchemaError("its alternatives refer to each other too many times")
-    return listed, checked
+    if weights[0] > MOST_UNEVALUATED and _uses_unevaluated(schema):
+        raise UnusableSchemaError("it has too many schemas beside a keyword for what none of them evaluates")
+    return weights
+
+
+def _uses_unevaluated(schema: object) -> bool:
+    return any("unevaluatedProperties" in node or "unevaluatedItems" in node for node in nodes(schema))
 
 
 def demand_object(schema: JsonObject) -> None:

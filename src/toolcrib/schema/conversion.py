@@ -10,6 +10,8 @@ from toolcrib.schema.jsonvalues import is_array, is_number, is_object
 
 LONGEST_NUMBER = 40
 """Characters of a number written as a string at most."""
+LONGEST_JSON = 500_000
+"""Characters of a string that is read as JSON at most."""
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 _TRUTH = {"true": True, "false": False}
@@ -39,7 +41,7 @@ def converted(value: object, types: Sequence[str], fits: Callable[[object], bool
 
 def parsed(value: object, fits: Callable[[object], bool]) -> tuple[Any] | None:
     """What a string holds as JSON, in a tuple; None if it is no JSON, or only a string or null again."""
-    if not isinstance(value, str):
+    if not isinstance(value, str) or len(value) > LONGEST_JSON:
         return None
     try:
         found = json.loads(value, parse_constant=_refuse)

@@ -2,11 +2,11 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
-from toolcrib.schema.jsonvalues import JsonObject, is_array, is_object
-from toolcrib.schema.refs import REFERENCES, resolve
+from toolcrib.schema.jsonvalues import JsonObject, is_array, is_object, nodes
+from toolcrib.schema.refs import REFERENCES, Place, resolve
 
 LISTS_IN_PLACE = ("allOf", "anyOf", "oneOf")
 ONE_IN_PLACE = ("not", "if", "then", "else")
@@ -16,8 +16,10 @@ EVERY_ITEM = ("contains", "unevaluatedItems", "additionalItems")
 MOST_NESTED = 1000
 """Schemas inside each other while one value is checked: the engine recurses, and half as many again as
 twice this end a thread with a stack of 512 kB, the default on macOS."""
-MOST_FOLLOWED = 50_000
-"""Pairs of a schema and a depth that are looked at before giving up (some 0.2 s)."""
+MOST_WORK = 40_000
+"""Steps of following references in one document before giving up (some 30 ms)."""
+MANY = 100
+"""Options or names in a schema that don't make its errors dearer than others."""
 MOST_CHAINED = 200
 """Schemas that apply to one value through each other at most."""
 
@@ -30,32 +32,42 @@ class TooIntricateError(Exception):
     """A schema's references go in circles, or are too many to follow; its text says so, for a person."""
 
 
-def depth_within(schema: JsonObject, limit: int, budgets: Sequence[int]) -> tuple[int, ...]:
-    """For each budget, the greatest depth of a value at which no place in it is evaluated more often.
+def costs(schema: JsonObject, limit: int, small: int) -> tuple[int, ...]:
+    """For each depth of a value, from 0 on, how often one place in it and what is below it are evaluated.
 
     A bound from above: at each level the most expensive property counts, with all alternatives that
-    speak about it together. A depth that would need a chain of more than `MOST_NESTED` schemas inside
-    each other is beyond every budget.
+    speak about it together. The depths end before one that would need a chain of more than `MOST_NESTED`
+    schemas inside each other.
 
     Args:
         schema: The document.
         limit: The greatest depth of interest.
-        budgets: Evaluations of one place in a value, and what is below it on one path.
-
-    Returns:
-        A depth for each budget; -1 where even a scalar costs more. `limit` where a schema has an end.
+        small: A cost that need not be known more exactly.
 
     Raises:
         TooIntricateError: References go in circles without going into the value, or are too many.
     """
     graph = _Graph(schema)
     cost, length = graph.rough(limit)
-    if cost <= min(budgets) and length <= MOST_NESTED:
-        return tuple(limit for _ in budgets)
-    costs: list[int] = []
-    while len(costs) <= limit and graph.length(id(schema), len(costs)) <= MOST_NESTED:
-        costs.append(graph.cost(id(schema), len(costs)))
-    return tuple(sum(cost <= budget for cost in costs) - 1 for budget in budgets)
+    if cost <= small and length <= MOST_NESTED:
+        return (int(cost) // (limit + 1),) * (limit + 1)
+    found: list[int] = []
+    while len(found) <= limit and graph.length(id(schema), len(found)) <= MOST_NESTED:
+        found.append(graph.cost(id(schema), len(found)))
+    return tuple(found)
+
+
+def widest(schema: JsonObject) -> int:
+    """Schemas that apply to one value at most, in a document without references."""
+    totals: dict[int, int] = {}
+    for node in reversed(list(nodes(schema))):
+        inside = [node.get(name) for name in ONE_IN_PLACE]
+        for name in LISTS_IN_PLACE:
+            inside += _members(node.get(name))
+        for name in MAPS_IN_PLACE:
+            inside += _values(node.get(name))
+        totals[id(node)] = _weight(node) + sum(totals.get(id(schema), 1) for schema in inside if is_object(schema))
+    return max(totals.values())
 
 
 class _Graph:
@@ -63,6 +75,9 @@ class _Graph:
 
     def __init__(self, root: JsonObject) -> None:
         self._root = root
+        self._work = 0
+        self._bare: dict[str, JsonObject] = {}
+        self._places: dict[str, Place | None] = {}
         self._nodes: dict[int, JsonObject] = {id(root): root}
         self._closures: dict[int, Counter[int]] = {}
         self._below: dict[int, dict[str, Counter[int]]] = {}
@@ -93,18 +108,30 @@ class _Graph:
             highest = max(highest, self._heights[key] + 1)
         return (dearest * (depth + 1) if widest <= 1 else math.inf), highest * (depth + 1)
 
+    def _spend(self, steps: int) -> None:
+        self._work += steps
+        if self._work > MOST_WORK:
+            raise TooIntricateError("it has too many references to follow")
+
+    def _resolved(self, reference: object) -> Place | None:
+        if not isinstance(reference, str):
+            return None
+        if reference not in self._places:
+            self._places[reference] = resolve(self._root, reference)
+        return self._places[reference]
+
     def cost(self, key: int, depth: int) -> int:
         """Evaluations that one value of at most this depth takes, on the dearest path into it."""
         known = self._costs.get((key, depth))
         if known is None:
-            if len(self._costs) > MOST_FOLLOWED:
-                raise TooIntricateError("it has too many references to follow")
             known = self._closure(key, ()).total()
+            slots = self._slots(key) if depth else set[Slot]()
+            self._spend(1 + sum(len(children) for _, children in slots))
             if depth:
                 known += max(
                     (
                         leaves + sum(times * self.cost(child, depth - 1) for child, times in children)
-                        for leaves, children in self._slots(key)
+                        for leaves, children in slots
                     ),
                     default=0,
                 )
@@ -119,6 +146,7 @@ class _Graph:
             known = self._heights[key]
             if depth and self._slots(key):
                 below = {child for _, children in self._slots(key) for child, _ in children}
+                self._spend(1 + sum(len(children) for _, children in self._slots(key)))
                 known += max((self.length(child, depth - 1) for child in below), default=1)
             self._lengths[key, depth] = known
         return known
@@ -145,7 +173,8 @@ class _Graph:
         known = self._leaves.get(key)
         if known is None:
             node = self._nodes[key]
-            known = self._leaves[key] = not self._same_place(node) and not self._one_level(node)
+            ends = not self._same_place(node) and not self._one_level(node)
+            known = self._leaves[key] = ends and _weight(node) == 1
         return known
 
     def _closure(self, key: int, above: tuple[int, ...]) -> Counter[int]:
@@ -155,10 +184,12 @@ class _Graph:
             return known
         if key in above or len(above) > MOST_CHAINED:
             raise TooIntricateError("it applies itself to the same value again and again")
-        total = Counter({key: 1})
+        total = Counter({key: _weight(self._nodes[key])})
         height = 0
         for child in self._same_place(self._nodes[key]):
-            total.update(self._closure(child, (*above, key)))
+            inner = self._closure(child, (*above, key))
+            self._spend(len(inner))
+            total.update(inner)
             height = max(height, self._heights[child])
         self._closures[key] = total
         self._heights[key] = height + 1
@@ -170,12 +201,14 @@ class _Graph:
             slots: defaultdict[str, Counter[int]] = defaultdict(Counter)
             for member, times in self._closure(key, ()).items():
                 for name, children in self._one_level(self._nodes[member]).items():
+                    self._spend(len(children))
                     for child in children:
                         slots[name][child] += times
             for general, exact in (("/*", "/"), ("#*", "#")):
                 shared = slots.get(general, Counter[int]())
                 for name in slots:
-                    if name.startswith(exact) and name != general:
+                    if shared and name.startswith(exact) and name != general:
+                        self._spend(len(shared))
                         slots[name] += shared
             known = self._below[key] = dict(slots)
         return known
@@ -187,7 +220,7 @@ class _Graph:
         for name in MAPS_IN_PLACE:
             found += _values(node.get(name))
         for name in REFERENCES:
-            place = resolve(self._root, node.get(name))
+            place = self._resolved(node.get(name))
             found.append(place[1] if place else None)
         return self._keys(found)
 
@@ -208,9 +241,19 @@ class _Graph:
         keys: list[int] = []
         for schema in schemas:
             if is_object(schema):
+                reference = schema.get("$ref") if len(schema) == 1 else None
+                if isinstance(reference, str):
+                    schema = self._bare.setdefault(reference, schema)
                 self._nodes[id(schema)] = schema
                 keys.append(id(schema))
         return keys
+
+
+def _weight(node: JsonObject) -> int:
+    """Evaluations that a schema counts for: more than one where its errors are many or name many values."""
+    options = len(_members(node.get("enum"))) - MANY
+    names = len(_members(node.get("required"))) + len(_values(node.get("dependentRequired"))) - MANY
+    return 1 + max(options, 0) // 20 + max(names, 0) // 2
 
 
 def _members(value: Any) -> list[Any]:

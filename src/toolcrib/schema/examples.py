@@ -11,8 +11,12 @@ from toolcrib.schema.validation import Validator, compile_validator
 
 MOST_DEPTH = 32
 """Schemas inside schemas that are followed."""
-MOST_BUILT = 5_000
+MOST_BUILT = 2_000
 """Values built in all before giving up."""
+MOST_CHECKS = 1_000
+"""Values checked in all before the next best is taken unchecked."""
+MOST_SEEN = 200_000
+"""Members of schemas gone through in all before giving up."""
 MOST_TRIES = 24
 """Alternatives of the whole that are tried before giving up."""
 PLACEHOLDER = "…"
@@ -80,15 +84,17 @@ class _Builder:
         self._root = root
         self._validator = validator
         self._open: list[int] = []
-        self._built = 0
+        self.built = 0
+        self.checks = 0
+        self.seen = 0
 
     def values(self, schema: object, depth: int) -> Iterator[Any]:
         """Values that a schema may accept, the likeliest first."""
         if not is_object(schema):
             yield PLACEHOLDER
             return
-        self._built += 1
-        if depth > MOST_DEPTH or self._built > MOST_BUILT or self._open.count(id(schema)) > 1:
+        self.built += 1
+        if depth > MOST_DEPTH or self.built > MOST_BUILT or self.seen > MOST_SEEN or self._open.count(id(schema)) > 1:
             return
         self._open.append(id(schema))
         try:
@@ -185,6 +191,9 @@ class _Builder:
     def _accepts(self, schema: object, value: object) -> bool:
         if self._validator is None or not is_object(schema):
             return True
+        self.checks += 1
+        if self.checks > MOST_CHECKS:
+            return True
         engine = self._validator.engine_for(schema)
         return engine is None or engine.is_valid(value)
 
@@ -193,6 +202,7 @@ class _Builder:
         merged: JsonObject = {}
         for part in in_place(self._root, schema, branches=False):
             merged = _joined(merged, part)
+            self.seen += len(part.get("properties") or ()) + len(part.get("required") or ()) + 1
         return merged
 
 

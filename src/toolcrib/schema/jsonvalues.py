@@ -151,6 +151,18 @@ def same(left: object, right: object) -> bool:
     return left == right
 
 
+def nodes(value: object) -> Iterator[JsonObject]:
+    """Every object in a value, each before those inside it: as `objects`, without the paths."""
+    waiting: list[object] = [value]
+    while waiting:
+        node = waiting.pop()
+        if is_object(node):
+            yield node
+            waiting.extend(item for item in node.values() if is_object(item) or is_array(item))
+        elif is_array(node):
+            waiting.extend(item for item in node if is_object(item) or is_array(item))
+
+
 def objects(value: object) -> Iterator[tuple[Path, JsonObject]]:
     """Every object in a value with its path, each before those inside it."""
     waiting: list[tuple[Path, JsonObject | list[Any]]] = []

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.schema.jsonvalues import is_object, kind, pointer, shown
@@ -15,8 +16,14 @@ if TYPE_CHECKING:
 
 MASK = "\ue000"
 """Stands for the value in the engine's messages, so that it renders no large values."""
+MOST_COUNTED = str(2**64 - 1)
+"""What the engine says for a larger number of items, members or characters."""
 MOST_PROBLEMS = 20
 """Problems named at most; the rest is counted."""
+MOST_LETTERS = 2_000
+"""Letters of names in all that are compared to find the one that was meant."""
+LONGEST_NAME = 64
+"""Letters of one name that are compared."""
 MOST_FORMS = 4
 MOST_NAMES = 8
 ARTICLES = {
@@ -60,6 +67,8 @@ def describe(errors: "Errors", schema: object, value: object) -> tuple[Problem, 
     for error in errors:
         for problem in _problems(error, schema, value):
             found.setdefault((problem.path, problem.message), problem)
+            if len(found) > MOST_PROBLEMS:
+                break
         if len(found) > MOST_PROBLEMS:
             break
     problems = list(found.values())
@@ -75,9 +84,23 @@ def told(problems: Iterable[Problem]) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The one of some names that was probably meant by another, regardless of case and punctuation."""
-    plain = {_plain(known): known for known in names}
-    close = get_close_matches(_plain(name[:200]), plain, n=1, cutoff=0.65)
+    """The one of some names that was probably meant by another, regardless of case and punctuation.
+
+    Of many names, the first of about the same length are looked at.
+    """
+    wanted = _plain(name[:LONGEST_NAME])
+    plain: dict[str, str] = {}
+    letters = 0
+    for known in islice(names, MOST_LETTERS):
+        text = _plain(known[:LONGEST_NAME])
+        # a ratio of 0.65 can't be reached beyond these lengths: it is twice the common letters by all
+        if not 0.48 * len(wanted) <= len(text) <= 2.08 * len(wanted):
+            continue
+        letters += len(text)
+        if letters > MOST_LETTERS:
+            break
+        plain[text] = known
+    close = get_close_matches(wanted, plain, n=1, cutoff=0.65)
     return plain[close[0]] if close else None
 
 
@@ -95,7 +118,10 @@ def _problems(error: "jsonschema_rs.ValidationError", schema: object, value: obj
     elif isinstance(what, (Kind.AnyOf, Kind.OneOfNotValid)):
         yield from _no_form(error, what.context, schema, value)
     else:
-        yield Problem(pointer(path), _message(error, _at(value, path)), keyword)
+        message = _message(error, _at(value, path))
+        if MOST_COUNTED in message and (place := walk(schema, error.evaluation_path)):
+            message = message.replace(MOST_COUNTED, shown(place[1]))
+        yield Problem(pointer(path), message, keyword)
 
 
 def _message(error: "jsonschema_rs.ValidationError", value: object) -> str:

@@ -1,6 +1,7 @@
 """Finding one's way in a schema: references inside the document, and what applies at one place."""
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -10,6 +11,8 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 IN_PLACE = ("allOf", "anyOf", "oneOf")
 MOST_STEPS = 256
 """Schemas looked at for one place at most; more means that a schema goes in circles."""
+MOST_ANCHORED = 1_000
+"""Objects of a document looked at to find an anchor."""
 
 Place = tuple[str, Any]
 """A JSON Pointer into the document, and the schema there."""
@@ -119,7 +122,7 @@ def types(node: JsonObject) -> tuple[str, ...]:
 
 
 def _anchored(root: object, name: str) -> Place | None:
-    for path, node in objects(root):
+    for path, node in islice(objects(root), MOST_ANCHORED):
         if name in (node.get("$anchor"), node.get("$dynamicAnchor")) or node.get("$id") == f"#{name}":
             return pointer(path), node
     return None

@@ -10,6 +10,8 @@ from toolcrib.schema.refs import declared, in_place, resolve, types
 
 SIGNATURE_LENGTH = 400
 """Characters of a signature at most."""
+MOST_PARAMETERS = 1_000
+"""Parameters whose identifiers are told apart."""
 MOST_DEPTH = 2
 """Objects inside objects that are spelled out."""
 MOST_NESTED = 24
@@ -44,12 +46,12 @@ def signature(name: str, input_schema: object, output_schema: object = None, lim
         limit: Characters at most.
     """
     for depth, result_depth in ((MOST_DEPTH, MOST_DEPTH), (MOST_DEPTH, 1), (1, 1), (1, 0), (0, 0)):
-        parameters = _parameters(input_schema, depth, limit)
+        parameters, left = _parameters(input_schema, depth, limit)
         result = "" if output_schema is None else f" -> {_Types(output_schema, result_depth, limit).of(output_schema)}"
         text = f"{name}({', '.join(parameters)}){result}"
-        if len(text) <= limit:
+        if len(text) <= limit and not left:
             return text
-    return _cut(name, parameters, result, limit)
+    return _cut(name, parameters, left, result, limit)
 
 
 def type_name(schema: object, root: object = None, depth: int = MOST_DEPTH, limit: int = SIGNATURE_LENGTH) -> str:
@@ -64,24 +66,30 @@ def type_name(schema: object, root: object = None, depth: int = MOST_DEPTH, limi
     return _Types(schema if root is None else root, depth, limit).of(schema)
 
 
-def _parameters(schema: object, depth: int, limit: int) -> list[str]:
-    """Each parameter as `name: type`; `…` alone where the schema doesn't say what there is."""
+def _parameters(schema: object, depth: int, limit: int) -> tuple[list[str], int]:
+    """Each parameter as `name: type`, more than fit at most, and how many are left.
+
+    `…` alone where the schema doesn't say what there is.
+    """
     if schema is True or not is_object(schema):
-        return ["…"]
+        return ["…"], 0
     properties = declared(schema, schema)
     required = _required(schema, schema)
-    renamed = parameter_identifiers(properties)
+    order = sorted(properties, key=lambda name: name not in required)
+    renamed = parameter_identifiers(order[:MOST_PARAMETERS])
     kinds = _Types(schema, depth, limit)
     texts: list[str] = []
-    for optional in (False, True):
-        for name, inner in properties.items():
-            if (name not in required) is optional:
-                texts.append(f"{renamed[name]}{'?' if optional else ''}: {kinds.of(inner, 1)}")
+    length = 0
+    for name, identifier in renamed.items():
+        if length > limit:
+            break
+        texts.append(f"{identifier}{'' if name in required else '?'}: {kinds.of(properties[name], 1)}")
+        length += len(texts[-1]) + 2
     others = schema.get("additionalProperties", types(schema) != ("object",))
-    return texts if texts or others is False else ["…"]
+    return (texts, len(properties) - len(texts)) if texts or others is False else (["…"], 0)
 
 
-def _cut(name: str, parameters: list[str], result: str, limit: int) -> str:
+def _cut(name: str, parameters: list[str], more: int, result: str, limit: int) -> str:
     """The signature with as many parameters as fit, and how many more there are."""
     room = limit - len(name) - len(result) - len("(, … 000 more)")
     kept: list[str] = []
@@ -90,7 +98,7 @@ def _cut(name: str, parameters: list[str], result: str, limit: int) -> str:
         if room < 0:
             break
         kept.append(parameter)
-    left = len(parameters) - len(kept)
+    left = len(parameters) - len(kept) + more
     text = f"{name}({', '.join([*kept, f'… {left} more'])}){result}"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 

@@ -13,9 +13,9 @@ from toolcrib.schema.compiling import (
     UnusableSchemaError,
     compile_engine,
     demand_object,
-    depths,
     local_engines,
     prepare,
+    weigh,
 )
 from toolcrib.schema.ids import parameter_identifiers
 from toolcrib.schema.jsonvalues import Extent, JsonObject, NotJsonError, extent, is_object, objects, pointer
@@ -33,6 +33,10 @@ MOST_LISTED = 5_000
 """The same for listing errors, which costs a thousand times more for each."""
 MOST_VALUES = 10_000
 """Values inside a value whose errors are all listed; of a larger one, only the first items are looked at."""
+MOST_IN_ALL = 15_000
+"""Evaluations of all values inside a value that listing errors may take (some 50 ms); beyond, as above."""
+MOST_CHECKED = 20_000_000
+"""The same for deciding between valid and invalid; a value that may take more is refused."""
 FIRST_ITEMS = 20
 ABOUT_LENGTH = frozenset({"minItems", "contains", "minContains", "oneOf", "anyOf", "not"})
 """Keywords that a shortened array may break although the whole doesn't."""
@@ -87,7 +91,8 @@ class Validator:
     def __init__(self, schema: JsonObject | bool, *, any_root: bool = False) -> None:
         prepared = prepare(schema)
         self.schema = schema
-        self._listed_depth, self._max_depth = depths(prepared, MAX_VALUE_DEPTH, MOST_LISTED, MOST_EVALUATIONS)
+        self._weights = weigh(prepared, MAX_VALUE_DEPTH, MOST_LISTED, MOST_EVALUATIONS)
+        self._max_depth = len(self._weights) - 1
         self.engine, self._compiled_schema, self.unchecked = compile_engine(prepared)
         if schema is False:
             raise UnusableSchemaError("it is `false`, which nothing fits")
@@ -101,7 +106,7 @@ class Validator:
             value: Parsed JSON. What can't be JSON, or is nested deeper than 64, is a problem too.
         """
         try:
-            size = extent(value, self._max_depth)
+            size = self._extent(value)
         except NotJsonError as error:
             return ValidationResult.invalid(f"The value {error}.")
         if self.engine.is_valid(value):
@@ -114,7 +119,7 @@ class Validator:
     def is_valid(self, value: object) -> bool:
         """Whether a value fits, as `validate` says, but without naming problems."""
         try:
-            size = extent(value, self._max_depth)
+            size = self._extent(value)
         except NotJsonError:
             return False
         return self.engine.is_valid(value) or (self._is_listable(size) and not self.errors(value))
@@ -126,12 +131,19 @@ class Validator:
     def can_list(self, value: object) -> bool:
         """Whether the errors of a value can be listed in bounded time."""
         try:
-            return self._is_listable(extent(value, self._listed_depth))
+            return self._is_listable(extent(value, self._max_depth))
         except NotJsonError:
             return False
 
+    def _extent(self, value: object) -> Extent:
+        size = extent(value, self._max_depth)
+        if size.size * self._weights[size.depth] > MOST_CHECKED:
+            raise NotJsonError("is too large to be checked against as many alternatives as there are")
+        return size
+
     def _is_listable(self, size: Extent) -> bool:
-        return size.depth <= self._listed_depth and size.size <= MOST_VALUES
+        weight = self._weights[size.depth]
+        return weight <= MOST_LISTED and size.size <= MOST_VALUES and size.size * weight <= MOST_IN_ALL
 
     def _beginning(self, value: object) -> ValidationResult:
         """The problems in the first items of each array of a large value, so far as there are any."""
