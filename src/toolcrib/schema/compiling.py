@@ -22,6 +22,8 @@ MOST_PATTERNS = 2_000
 """Patterns in a schema at most: each takes some 20 µs to compile."""
 MOST_NAME_PATTERNS = 64
 """Patterns of names (`patternProperties`) at most: each is tried on each member of an object."""
+MOST_ANCHORS = 100
+"""Anchors in a schema at most: each reference to one is looked for in the whole document."""
 MOST_UNEVALUATED = 200
 """Schemas that may apply to one value where `unevaluatedProperties` or `unevaluatedItems` is used: the engine
 goes through all of them for each member."""
@@ -74,7 +76,7 @@ def prepare(schema: object) -> JsonObject | bool:
         raise UnusableSchemaError(f"it {error}") from None
     if size > MAX_SCHEMA_SIZE:
         raise UnusableSchemaError(f"it has more than {MAX_SCHEMA_SIZE:,} parts")
-    _count_patterns(schema)
+    _limit_patterns_and_anchors(schema)
     crooked = any(_uri(reference) != reference for reference in references(schema))
     prepared = _with_uris(schema) if crooked else schema
     draft = prepared.get("$schema")
@@ -83,12 +85,15 @@ def prepare(schema: object) -> JsonObject | bool:
     return prepared
 
 
-def _count_patterns(schema: JsonObject) -> None:
-    names = patterns = 0
+def _limit_patterns_and_anchors(schema: JsonObject) -> None:
+    names = patterns = anchors = 0
     for node in nodes(schema):
         patterns += isinstance(node.get("pattern"), str)
+        anchors += isinstance(node.get("$anchor"), str) or isinstance(node.get("$dynamicAnchor"), str)
         by_name = node.get("patternProperties")
         names += len(by_name) if is_object(by_name) else 0
+    if anchors > MOST_ANCHORS:
+        raise UnusableSchemaError(f"it has more than {MOST_ANCHORS} anchors")
     if names > MOST_NAME_PATTERNS:
         raise UnusableSchemaError(f"it has more than {MOST_NAME_PATTERNS} patterns of names")
     if patterns > MOST_PATTERNS:

@@ -3,7 +3,9 @@
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
+from urllib.parse import unquote
 
 from toolcrib.schema.jsonvalues import JsonObject, is_array, is_object, nodes
 from toolcrib.schema.refs import REFERENCES, Place, resolve
@@ -117,8 +119,21 @@ class _Graph:
         if not isinstance(reference, str):
             return None
         if reference not in self._places:
-            self._places[reference] = resolve(self._root, reference)
+            anchor = unquote(reference.partition("#")[2])
+            if anchor and not anchor.startswith("/"):
+                self._places[reference] = self._anchors.get(anchor)
+            else:
+                self._places[reference] = resolve(self._root, reference)
         return self._places[reference]
+
+    @cached_property
+    def _anchors(self) -> dict[str, Place]:
+        found: dict[str, Place] = {}
+        for node in nodes(self._root):
+            for name in (node.get("$anchor"), node.get("$dynamicAnchor"), str(node.get("$id")).removeprefix("#")):
+                if isinstance(name, str):
+                    found.setdefault(name, ("", node))
+        return found
 
     def cost(self, key: int, depth: int) -> int:
         """Evaluations that one value of at most this depth takes, on the dearest path into it."""

@@ -1,7 +1,6 @@
 """Finding one's way in a schema: references inside the document, and what applies at one place."""
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 from urllib.parse import unquote
 
@@ -11,11 +10,12 @@ REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 IN_PLACE = ("allOf", "anyOf", "oneOf")
 MOST_STEPS = 256
 """Schemas looked at for one place at most; more means that a schema goes in circles."""
-MOST_ANCHORED = 1_000
-"""Objects of a document looked at to find an anchor."""
 
 Place = tuple[str, Any]
 """A JSON Pointer into the document, and the schema there."""
+
+_latest: tuple[JsonObject, dict[str, Place]] | None = None
+# the anchors of the document looked at last: they are asked for one by one, and finding them takes a walk through it
 
 
 def resolve(root: object, reference: object) -> Place | None:
@@ -121,8 +121,21 @@ def types(node: JsonObject) -> tuple[str, ...]:
     return tuple(name for name in named if isinstance(name, str)) if is_array(named) else ()
 
 
-def _anchored(root: object, name: str) -> Place | None:
-    for path, node in islice(objects(root), MOST_ANCHORED):
-        if name in (node.get("$anchor"), node.get("$dynamicAnchor")) or node.get("$id") == f"#{name}":
-            return pointer(path), node
-    return None
+def _anchored(root: JsonObject, name: str) -> Place | None:
+    global _latest
+    latest = _latest
+    if latest is None or latest[0] is not root:
+        latest = _latest = (root, _anchors(root))
+    return latest[1].get(name)
+
+
+def _anchors(root: JsonObject) -> dict[str, Place]:
+    """What each anchor of a document names; of equal ones, the first."""
+    found: dict[str, Place] = {}
+    for path, node in objects(root):
+        own = node.get("$id")
+        plain = own[1:] if isinstance(own, str) and own.startswith("#") else None
+        for name in (node.get("$anchor"), node.get("$dynamicAnchor"), plain):
+            if isinstance(name, str):
+                found.setdefault(name, (pointer(path), node))
+    return found
