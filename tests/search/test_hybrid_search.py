@@ -64,12 +64,12 @@ def ids(hits: Sequence[Any]) -> list[str]:
     return [hit.tool_id for hit in hits]
 
 
-async def test_meaning_counts_six_tenths_of_the_cosine(tool: MakeTool) -> None:
+async def test_meaning_counts_half_of_the_cosine(tool: MakeTool) -> None:
     searcher = HybridSearcher(Axes(), patience=FOREVER)
     searcher.add(ServerDocs("s"), [tool("s", "a", "Forecast of rain."), tool("s", "b", "Forecast.")])
     hits = {hit.tool_id: hit for hit in await searcher.search("umbrella rain", 5)}
     # (1, 1, 0, 0) and (0, 1, 1, 0): 1 of √2 · √2.
-    assert hits["s.a"].why["meaning"] == pytest.approx(0.6 * 0.5, abs=1e-3)
+    assert hits["s.a"].why["meaning"] == pytest.approx(0.5 * 0.5, abs=1e-3)
     assert "meaning" not in hits["s.b"].why
 
 
@@ -100,8 +100,8 @@ async def test_the_best_tool_for_each_clause_is_lifted(tool: MakeTool) -> None:
     )
     query = "Find cheap flights between two cities on Friday, then email the itinerary text to my colleague Anna"
     clause_of = {hit.tool_id: hit.why.get("clauses", 0) for hit in await searcher.search(query, 5)}
-    # 0.2 for the first of a clause, half of it for the second.
-    assert clause_of == pytest.approx({"s.flights": 0.2, "s.mail": 0.2, "s.both": 0.1})
+    # 0.25 for the first of a clause, half of it for the second.
+    assert clause_of == pytest.approx({"s.flights": 0.25, "s.mail": 0.25, "s.both": 0.125})
 
 
 async def test_a_need_far_from_every_tool_gets_only_weak_hits(tool: MakeTool) -> None:

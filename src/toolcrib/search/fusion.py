@@ -18,10 +18,10 @@ from toolcrib.search.meanings import Likeness
 from toolcrib.search.scoring import letter_scores, scores
 from toolcrib.search.view import View
 
-MEANING = 0.6
+MEANING = 0.5
 """What the cosine of the query with a tool counts."""
 
-CLAUSE = 0.2
+CLAUSE = 0.25
 """What being the best tool for a clause of the query counts; the second best half of it, and so on."""
 
 _WEAK = 0.3
