@@ -13,13 +13,18 @@ from mcp.server.lowlevel import Server
 
 from toolcrib import Crib
 from toolcrib.catalog import JsonObject
-from toolcrib.demo import demo_config
+from toolcrib.demo import demo_config as shipped_config
 from toolcrib.demo.notes import APP as NOTES
 from toolcrib.demo.tickets import APP as TICKETS
 from toolcrib.errors import ConfigError, ServerError, UnknownToolError, UsageError
 from toolcrib.events import CatalogChanged
 
 pytestmark = pytest.mark.anyio
+
+
+def demo_config() -> dict[str, Any]:
+    """The demo servers, waited for however busy the machine is."""
+    return {**shipped_config(), "toolcrib": {"first_listing_wait": 60}}
 
 
 @pytest.fixture
@@ -218,7 +223,7 @@ async def test_configured_servers_are_listed_once_and_then_known_from_disk(tmp_p
 async def test_a_stored_listing_that_is_damaged_or_deleted_is_listed_anew_and_costs_no_other_server(
     tmp_path: Path, running: bool, index: bool
 ) -> None:
-    config = {**demo_config(), "toolcrib": {"first_listing_wait": 60}}
+    config = demo_config()
     async with Crib.open(config, state_dir=tmp_path) as crib:
         await crib.search("create a ticket")
     if not index:
@@ -241,7 +246,7 @@ async def test_a_stored_listing_that_is_damaged_or_deleted_is_listed_anew_and_co
 async def test_a_damaged_listing_of_a_server_that_cannot_start_costs_its_own_tools_alone(tmp_path: Path) -> None:
     program = tmp_path / "tickets.py"
     program.write_text("from toolcrib.demo.tickets import APP\nAPP.serve()\n")
-    config = {**demo_config(), "toolcrib": {"first_listing_wait": 60}}
+    config = demo_config()
     config["mcpServers"]["tickets"] = {"command": sys.executable, "args": ["-m", "tickets"], "cwd": str(tmp_path)}
     async with Crib.open(config, state_dir=tmp_path) as crib:
         assert names(await crib.search("create a ticket"))[0] == "tickets.create_ticket"
@@ -285,7 +290,8 @@ async def test_one_failing_server_is_its_own_state(tmp_path: Path) -> None:
             "unset": {"command": "x", "env": {"API_TOKEN": "${TOOLCRIB_NOT_SET_ANYWHERE}"}},
             "off": {"command": "x", "disabled": True},
             "tickets": demo_config()["mcpServers"]["tickets"],
-        }
+        },
+        "toolcrib": {"first_listing_wait": 60},
     }
     async with Crib.open(config, state_dir=tmp_path) as crib:
         assert names(await crib.search("create a ticket"))[0] == "tickets.create_ticket"

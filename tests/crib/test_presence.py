@@ -16,7 +16,10 @@ pytestmark = pytest.mark.anyio
 
 def config() -> dict[str, object]:
     bad = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
-    return {"mcpServers": {"notes": demo_config()["mcpServers"]["notes"], "bad": bad}}
+    return {
+        "mcpServers": {"notes": demo_config()["mcpServers"]["notes"], "bad": bad},
+        "toolcrib": {"first_listing_wait": 60},
+    }
 
 
 async def test_an_instance_shows_its_servers_to_the_others_and_takes_them_along(tmp_path: Path) -> None:
@@ -40,7 +43,7 @@ async def test_an_instance_shows_its_servers_to_the_others_and_takes_them_along(
 
 
 async def test_a_crib_that_only_searches_writes_no_store(tmp_path: Path) -> None:
-    notes = {"mcpServers": {"notes": demo_config()["mcpServers"]["notes"]}}
+    notes = {"mcpServers": {"notes": demo_config()["mcpServers"]["notes"]}, "toolcrib": {"first_listing_wait": 60}}
     store = tmp_path / "toolcrib.db"
     async with Crib.open(notes, state_dir=tmp_path) as crib:
         await crib.search("find a note")

@@ -120,7 +120,7 @@ def pages() -> list[Path]:
 async def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A state folder in which the demo servers were listed once, so that no page has to wait for that."""
     state = tmp_path_factory.mktemp("listed")
-    async with Crib.open(demo_config(), state_dir=state) as crib:
+    async with Crib.open({**demo_config(), "toolcrib": {"first_listing_wait": 60}}, state_dir=state) as crib:
         await crib.refresh()
         await crib.search("warm the index")
     return state

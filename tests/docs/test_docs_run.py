@@ -35,6 +35,11 @@ CONFIG_KEYS = {"mcpServers", "servers", "toolcrib"}
 NOTHING_CONFIGURED = "<!-- nothing is configured at first -->"
 
 
+def patient_config() -> dict[str, Any]:
+    """The demo servers, waited for however busy the machine is."""
+    return {**demo_config(), "toolcrib": {"first_listing_wait": 60}}
+
+
 @pytest.fixture
 def folder(page: Path, listed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that a page's commands run in; the demo servers are configured, in the user's folder too."""
@@ -47,7 +52,9 @@ def folder(page: Path, listed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
         config.mkdir(parents=True)
         shutil.copytree(listed, state)
         for each in (work, config):
-            (each / "mcp.json").write_text(json.dumps(demo_config()), encoding="utf-8")
+            (each / "mcp.json").write_text(
+                json.dumps({**demo_config(), "toolcrib": {"first_listing_wait": 60}}), encoding="utf-8"
+            )
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("TOOLCRIB_CONFIG_DIR", str(config))
     monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(state))
@@ -137,7 +144,7 @@ class _Reader:
 
     async def _open_crib(self) -> Crib:
         if self._crib is None:
-            self._crib = await self._stack.enter_async_context(Crib.open(demo_config()))
+            self._crib = await self._stack.enter_async_context(Crib.open(patient_config()))
         return self._crib
 
     async def _gateway(self) -> Client:
