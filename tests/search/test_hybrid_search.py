@@ -125,6 +125,15 @@ async def test_before_the_vectors_are_there_it_searches_by_words(filled: Fill) -
     assert searcher.progress == (8, 8)
 
 
+async def test_nothing_is_settled_before_the_last_server_has_its_vectors(filled: Fill) -> None:
+    # Servers come in while the thread is just finishing with those before.
+    for _ in range(150):
+        searcher = HybridSearcher(Axes(), patience=FOREVER)
+        filled(searcher)
+        with anyio.fail_after(FOREVER):
+            assert await searcher.settled()
+
+
 async def test_progress_is_told_in_steps(tool: MakeTool) -> None:
     told: list[tuple[int, int]] = []
     searcher = HybridSearcher(Axes(), patience=FOREVER, on_progress=lambda done, all_: told.append((done, all_)))

@@ -223,8 +223,9 @@ class Meanings:
             self._rest(error)
         with self._lock:
             self._thread = None
-            self._idle.set()
             self._start()
+            if self._thread is None:
+                self._idle.set()
 
     def _take(self, batch: dict[bytes, str]) -> None:
         """Embed a batch of texts."""
