@@ -101,7 +101,9 @@ def test_over_http_the_document_is_the_url_and_a_signal_ends_it(workshop: Path) 
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("address", ["nonsense", "host:port", "localhost:99999", "localhost:-1", "::1:80", "[::1", "[::1:80", "::1]:80", ""])
+@pytest.mark.parametrize(
+    "address", ["nonsense", "host:port", "localhost:99999", "localhost:-1", "::1:80", "[::1", "[::1:80", "::1]:80", ""]
+)
 def test_an_address_that_is_none_is_misuse(cli: Cli, workshop: Path, address: str) -> None:
     ran = cli("serve", "-c", workshop, "--http", address)
     assert (ran.code, ran.out) == (2, "")
