@@ -160,9 +160,11 @@ def alive() -> Callable[[int], bool]:
     """Tells whether a process still runs; one that is only waiting to be collected does not."""
 
     def look(pid: int) -> bool:
-        stat = Path(f"/proc/{pid}/stat")
         if Path("/proc/self").exists():
-            return stat.exists() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+            try:
+                return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+            except (FileNotFoundError, ProcessLookupError):
+                return False
         try:
             os.kill(pid, 0)
         except ProcessLookupError:

@@ -1,5 +1,9 @@
 """Calls that go wrong in every way a server can think of, and what its caller and the server are told."""
 
+import os
+import signal
+import sys
+
 import anyio
 import pytest
 
@@ -39,6 +43,33 @@ async def test_all_calls_under_way_learn_of_a_crash(stub, open_pool, call):
             for name in ("hang", "hang", "crash"):
                 calls.start_soon(one, name)
     assert len(failures) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="sends a signal")
+async def test_calls_that_were_never_taken_by_a_dead_server_are_made_of_a_new_one(stub, open_pool, call, alive):
+    server = stub("Normal")
+    ends = []
+
+    async def one(number):
+        try:
+            result = await call(opened["one"], "echo", {"n": number})
+        except UnknownOutcomeError as error:
+            ends.append(error.code)
+        else:
+            ends.append(result["structuredContent"]["arguments"]["n"])
+
+    async with open_pool(one=server) as opened:
+        await opened["one"].ensure()
+        os.kill(server.pid("start"), signal.SIGKILL)
+        while alive(server.pid("start")):
+            pass  # without the loop, so that nobody has noticed when the calls are made
+        async with anyio.create_task_group() as calls:
+            for number in range(20):
+                calls.start_soon(one, number)
+    assert server.starts == 2
+    # One was on its way to the server when that was found dead.
+    assert ends.count("outcome_unknown") <= 1
+    assert len(set(ends)) == len(ends) == 20
 
 
 async def test_half_a_line_and_then_nothing_is_an_unknown_outcome(stub, open_pool, call):

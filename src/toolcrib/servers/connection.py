@@ -192,6 +192,10 @@ class Connection:
                 if needs[-1].closed:
                     self.ended.set()
                 raise needs[-1].error() from error
+            if isinstance(error.__context__, anyio.BrokenResourceError | anyio.ClosedResourceError):
+                # The transport has ended, which the session is about to notice, and has not taken the request.
+                self.ended.set()
+                raise ServerClosedError(self.server, f"The connection to {self.server} has ended.") from error
             raise self._failure(method, error.error) from error
         except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise UnknownOutcomeError(
