@@ -199,3 +199,86 @@ def test_importing_search_loads_neither_numpy_nor_a_stemmer() -> None:
     ]
     assert answers[0] == answers[1]
     assert "numpy" not in answers[0]
+
+
+async def test_a_long_query_of_two_parts_is_served_in_both(tool: MakeTool) -> None:
+    searcher = KeywordSearcher()
+    listed = [tool("qr", f"make_qr_code_{n}", "Generate a QR code image from text.") for n in range(6)]
+    listed.append(tool("maths", "is_prime", "Check whether a number is a prime number."))
+    searcher.add(ServerDocs("qr"), listed[:6])
+    searcher.add(ServerDocs("maths"), listed[6:])
+    query = "Generate a QR code image from the text of a message for a friend, and check a number for being prime"
+    hits = await searcher.search(query, 5)
+    ids = [hit.tool_id for hit in hits]
+    assert "maths.is_prime" in ids[:2]
+    assert hits[-1].why["repeats"] < 0
+    # A longer list begins with the same hits.
+    assert [hit.tool_id for hit in await searcher.search(query, 7)][:5] == ids
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("will I need an umbrella", "s.weather"),
+        ("places to dine out tonight", "s.restaurants"),
+        ("is my plane late", "s.flights"),
+        ("pictures of mountains", "s.photos"),
+    ],
+)
+async def test_everyday_words_find_the_words_of_a_description(tool: MakeTool, query: str, expected: str) -> None:
+    searcher = KeywordSearcher()
+    listed = [
+        tool("s", "weather", "Forecast by city."),
+        tool("s", "restaurants", "Restaurant search."),
+        tool("s", "flights", "Flight status by number."),
+        tool("s", "photos", "Stock photos."),
+    ]
+    searcher.add(ServerDocs("s"), listed)
+    assert await first(searcher, query) == expected
+
+
+async def test_what_stands_in_quotation_marks_counts_less(tool: MakeTool) -> None:
+    searcher = KeywordSearcher()
+    searcher.add(ServerDocs("s"), [tool("s", "invoice_page", "Invoices."), tool("s", "title_page", "Titles.")])
+    quoted = {hit.tool_id: hit.score for hit in await searcher.search("title of 'invoice'", 5)}
+    assert quoted["s.title_page"] > quoted["s.invoice_page"]
+    # With everything quoted there is nothing that it could count less than.
+    assert await first(searcher, "'invoice'") == "s.invoice_page"
+
+
+async def test_confidence_is_high_for_what_is_there_and_low_for_what_is_not(filled: Fill) -> None:
+    searcher = filled(KeywordSearcher())
+    there = await searcher.search("create an issue in a repository", 5)
+    missing = await searcher.search("brew me a strong cappuccino with oat milk and send it", 5)
+    sure = [max(hit.confidence or 0 for hit in hits) for hits in (there, missing)]
+    assert sure[0] > 2 * sure[1]
+
+
+@pytest.mark.parametrize(
+    ("slip", "meant"),
+    [
+        ("repostory", "repository"),
+        ("repositoory", "repository"),
+        ("repodsitory", "repository"),
+        ("respoitory", "repository"),
+        ("xepository", "repository"),
+        ("fiel", "file"),
+    ],
+)
+async def test_one_slip_anywhere_is_forgiven(tool: MakeTool, slip: str, meant: str) -> None:
+    searcher = KeywordSearcher()
+    searcher.add(ServerDocs("s"), [tool("s", meant), tool("s", "calendar"), tool("s", "reporting")])
+    assert await first(searcher, slip) == f"s.{meant}"
+
+
+async def test_a_slip_in_an_ending_leaves_the_stem(tool: MakeTool) -> None:
+    searcher = KeywordSearcher()
+    searcher.add(ServerDocs("s"), [tool("s", "generate"), tool("s", "calendar")])
+    assert await first(searcher, "generatign") == "s.generate"
+
+
+async def test_an_everyday_word_is_no_slip(tool: MakeTool) -> None:
+    searcher = KeywordSearcher()
+    searcher.add(ServerDocs("s"), [tool("s", "wire"), tool("s", "calendar")])
+    # "wine" is one letter from "wire", and a word of its own.
+    assert not any("words" in hit.why for hit in await searcher.search("wine", 5))

@@ -18,12 +18,15 @@ class Hit:
         score: How well it fits; only comparable with the other hits of the same search.
         why: The parts of the score by name, in the same unit; they add up to it.
         weak: Even so, this match is too thin to say that the tool does what was asked for.
+        confidence: How sure it is that the tool does that, comparable between searches of one strategy and from
+            catalog to catalog; None where a strategy has no measure of it.
     """
 
     tool_id: str
     score: float
     why: Mapping[str, float] = field(default_factory=dict[str, float])
     weak: bool = False
+    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.search.documents import Numbering
-from toolcrib.search.index import Bools, Longs
+from toolcrib.search.sorting import Bools, Longs
 
 Letters = NDArray[np.uint32]
 

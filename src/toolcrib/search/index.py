@@ -11,21 +11,14 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.documents import FIELDS, Batch
 from toolcrib.search.fields import WEIGHTS
+from toolcrib.search.sorting import Bools, Bytes, Doubles, Floats, Ints, Longs, changes, pair_lists, rarest_lists
 
 if TYPE_CHECKING:
     from toolcrib.search.view import Likes
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Bytes = NDArray[np.uint8]
-Floats = NDArray[np.float32]
-Doubles = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 K1 = 1.2
 B = 0.75
@@ -142,15 +135,14 @@ class Segment:
         total, best = np.zeros(len(self.ids)), np.zeros(len(self.ids), np.float32)
         for each in likes:
             lists = [self._postings(term) for term in each.others]
-            for tools, impact in lists:
-                best[tools] = np.maximum(best[tools], impact)
+            tools = np.concatenate([tools for tools, _ in lists])
+            np.maximum.at(best, tools, np.concatenate([impact for _, impact in lists]))
             if each.own is not None:
-                tools, impact = self._postings(each.own)
-                best[tools] = np.maximum(best[tools] - impact, 0)
-            for tools, _ in lists:
-                # A tool in several lists is counted with the first of them.
-                total[tools] += best[tools] * (each.weight * scale)
-                best[tools] = 0
+                own, impact = self._postings(each.own)
+                best[own] = np.maximum(best[own] - impact, 0)
+            # A tool in several of the lists is given the same sum for each.
+            total[tools] += best[tools] * (each.weight * scale)
+            best[tools] = 0
         return total
 
     def _postings(self, term: int) -> tuple[Ints, Floats]:
@@ -163,8 +155,9 @@ class Segment:
     def sum_pairs(self, weights: Mapping[int, float], scale: float) -> Doubles:
         """[n] The sum of the weights of the pairs that each tool has, times `scale`."""
         total = np.zeros(len(self.ids))
-        for pair, weight in weights.items():
-            total[self.pair_tools(pair)] += weight * scale
+        begins, counts = self.pair_places(np.fromiter(weights, np.int64, len(weights)))
+        for begin, count, weight in zip(begins.tolist(), counts.tolist(), weights.values(), strict=True):
+            total[self.lists.pair_tool[begin : begin + count]] += weight * scale
         return total
 
     def sum_names(self, tools: Longs, weights: Doubles) -> Doubles:
@@ -195,24 +188,27 @@ class Segment:
         at = np.arange(ends[-1] if len(ends) else 0) + np.repeat(begin - ends + lengths, lengths)
         return lists.name_word[at], ends
 
-    def pair_tools(self, pair: int) -> Ints:
-        """The tools in which two terms follow each other."""
-        lists = self.lists
-        begin, end = np.searchsorted(lists.pair, [pair, pair + 1])
-        return lists.pair_tool[lists.pair_starts[begin] : lists.pair_starts[end]]
+    def pair_places(self, pairs: Longs) -> tuple[Longs, Longs]:
+        """[pairs] Where the tools begin in which each two terms follow each other, and how many these are."""
+        known, starts = self.lists.pair, self.lists.pair_starts
+        if not len(known):
+            return np.zeros(len(pairs), np.int64), np.zeros(len(pairs), np.int64)
+        at = np.minimum(known.searchsorted(pairs), len(known) - 1)
+        return starts[at], np.where(known[at] == pairs, starts[at + 1] - starts[at], 0)
 
     def name_word_counts(self, words: int) -> Longs:
         """[words] In how many names each word is."""
         kept = np.repeat(self.live, np.diff(self.lists.name_starts))
         return np.bincount(self.lists.name_word[kept], minlength=words)
 
-    def impacts(self, term: int, tools: Longs) -> Doubles:
+    def impacts(self, term: int, tools: Ints | Longs) -> Floats:
         """[tools] The impact of a term in some tools; 0 where it isn't."""
         having, impact = self._postings(term)
         if not len(having):
-            return np.zeros(len(tools))
-        at = np.minimum(np.searchsorted(having, tools), len(having) - 1)
-        return np.where(having[at] == tools, impact[at], 0.0)
+            return np.zeros(len(tools), np.float32)
+        at = having.searchsorted(tools)
+        at[at == len(having)] = 0
+        return impact[at] * (having[at] == tools)
 
 
 def build(batches: Sequence[Batch], words: int, averages: Doubles | None) -> Segment:
@@ -230,7 +226,7 @@ def build(batches: Sequence[Batch], words: int, averages: Doubles | None) -> Seg
     in_order = _joined(batch.in_order for batch in batches)
     place = np.repeat(np.arange(count * _WIDTH, dtype=np.int64), lengths)
     packed = np.sort(token.astype(np.int64) * (count * _WIDTH) + place)
-    first = _changes(packed)
+    first = changes(packed)
     counts = np.minimum(np.diff(np.append(first, len(packed))), 255)
     pair, pair_tool = _pairs(token, lengths, in_order, place)
     loose = _Loose(
@@ -297,13 +293,6 @@ def _joined(arrays: "Iterable[array[int]]") -> Ints:
     return np.concatenate([np.zeros(0, np.int32), *(np.frombuffer(a, dtype=np.int32) for a in arrays if a)])
 
 
-def _changes(ordered: Longs) -> Longs:
-    """The positions at which a sorted array takes a new value."""
-    if not len(ordered):
-        return np.zeros(0, np.int64)
-    return np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
-
-
 def _pairs(token: Ints, lengths: Ints, in_order: Ints, place: Longs) -> tuple[Longs, Ints]:
     """Every two terms that follow each other within the name, the first sentence or the rest, with their tool."""
     begin = np.cumsum(lengths, dtype=np.int64) - lengths
@@ -344,7 +333,7 @@ def _assembled(loose: _Loose, words: int, averages: Doubles | None) -> Segment:
     place = loose.entry >> 8
     field_of = place % _WIDTH
     posting_of = place // _WIDTH
-    first = _changes(posting_of)
+    first = changes(posting_of)
     posting = posting_of[first]
     term, tool = np.divmod(posting, max(count, 1))
     entry_count = loose.entry & 255
@@ -353,8 +342,8 @@ def _assembled(loose: _Loose, words: int, averages: Doubles | None) -> Segment:
     norms = _WEIGHTS / (1 - B + B * relative)
     weighted = entry_count * norms[posting_of % max(count, 1), field_of]
     frequency = np.add.reduceat(weighted, first) if len(first) else np.zeros(0)
-    pair, pair_starts, pair_tool = _pair_lists(loose.pair, loose.pair_tool)
-    rarest_starts, rarest_tool = _rarest_lists(loose.name_word, loose.name_length)
+    pair, pair_starts, pair_tool = pair_lists(loose.pair, loose.pair_tool)
+    rarest_starts, rarest_tool = rarest_lists(loose.name_word, loose.name_length)
     return Segment(
         loose.ids,
         Lists(
@@ -377,25 +366,3 @@ def _assembled(loose: _Loose, words: int, averages: Doubles | None) -> Segment:
             name_norm=(1 / (1 + K1 * (1 - B + B * loose.name_length / averages[-1]))).astype(np.float32),
         ),
     )
-
-
-def _pair_lists(pair: Longs, tool: Ints) -> tuple[Longs, Longs, Ints]:
-    """Loose pairs as lists: the pairs, where the tools of each begin, and these."""
-    order = np.lexsort((tool, pair))
-    pair, tool = pair[order], tool[order]
-    if len(pair):
-        once = np.concatenate([[True], (pair[1:] != pair[:-1]) | (tool[1:] != tool[:-1])])
-        pair, tool = pair[once], tool[once]
-    first = _changes(pair)
-    return pair[first], np.append(first, len(pair)), tool
-
-
-def _rarest_lists(name_word: Ints, name_length: Longs) -> tuple[Longs, Ints]:
-    """The tools by the rarest word of their names: where those of each word begin, and the tools."""
-    if not len(name_length):
-        return np.zeros(1, np.int64), np.zeros(0, np.int32)
-    df = np.bincount(name_word)
-    by_rarity = df[name_word] << 32 | name_word
-    rarest = np.minimum.reduceat(by_rarity, np.cumsum(name_length) - name_length) & 0xFFFFFFFF
-    order = np.argsort(rarest, kind="stable")
-    return np.searchsorted(rarest[order], np.arange(len(df) + 1)).astype(np.int64), order.astype(np.int32)

@@ -28,10 +28,9 @@ PARTS: Mapping[str, float] = {
 
 _REPEATED = 0.2
 _SEVERAL = 8
-_POOL = 50
+_POOL = 30
 _SPREAD = 10
-_WEAK_SCORE = 0.1
-_WEAK_COVERAGE = 0.2
+_WEAK = 0.165
 _DIGITS = 6
 
 
@@ -50,8 +49,9 @@ def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list
     found.sort(key=_order)
     hits = [hit for hit, _, _ in found[:most]]
     if several:
-        hits = _spread(hits, _impacts(need, found[:_POOL]), np.array(list(need.words.values())) / need.ideal)
-    return hits[:limit]
+        weights = np.array(list(need.words.values())) / need.ideal
+        return _spread(hits, _impacts(need, found[:_POOL]), weights, limit)
+    return hits
 
 
 def scores(segment: Segment, need: Need) -> dict[str, Doubles]:
@@ -109,8 +109,7 @@ def _hits(
     ids = [segment.ids[tool] for tool in cast("list[int]", tools.tolist())]
     scores = cast("list[float]", total.tolist())
     order = sorted(range(len(ids)), key=lambda at: (-scores[at], ids[at]))[:limit]
-    weak = total < _WEAK_SCORE
-    weak[weak] = _coverage(segment, need, tools[weak]) < _WEAK_COVERAGE
+    sure = parts.get("words", np.zeros(len(ids))) * need.certainty
     columns = {name: cast("list[float]", values.tolist()) for name, values in parts.items()}
     return [
         (
@@ -118,7 +117,8 @@ def _hits(
                 ids[at],
                 scores[at],
                 {name: column[at] for name, column in columns.items() if column[at]},
-                bool(weak[at]),
+                weak=bool(sure[at] < _WEAK),
+                confidence=round(float(sure[at]), _DIGITS),
             ),
             segment,
             int(tools[at]),
@@ -138,15 +138,7 @@ def _largest(values: Doubles, limit: int) -> float:
     return float(np.partition(large, len(large) - limit)[len(large) - limit])
 
 
-def _coverage(segment: Segment, need: Need, tools: Longs) -> Doubles:
-    """[tools] The share of the query's words that each of some tools has, by their rarity."""
-    covered = np.zeros(len(tools))
-    for term, weight in need.rarity.items():
-        covered[segment.impacts(term, tools) > 0] += weight
-    return covered / max(need.total_rarity, 1e-9)
-
-
-def _spread(hits: Sequence[Hit], impacts: Doubles, weights: Doubles) -> list[Hit]:
+def _spread(hits: Sequence[Hit], impacts: Doubles, weights: Doubles, limit: int) -> list[Hit]:
     """Hits in an order in which the first ones serve as many parts of a long query as possible.
 
     The next hit is the one that is best when words count less that hits before it have. A whole task needs
@@ -157,18 +149,19 @@ def _spread(hits: Sequence[Hit], impacts: Doubles, weights: Doubles) -> list[Hit
         hits: The best hits, best first.
         impacts: [words, n] Impact of each word of the query in each of the first n hits.
         weights: [words] What a word of full impact adds to a score.
+        limit: The most hits to return.
     """
     count = impacts.shape[1]
     other = np.array([hit.score for hit in hits[:count]]) - weights @ impacts
     waiting = np.ones(count, np.bool_)
     taken: list[Hit] = []
-    for _ in range(min(_SPREAD, count)):
+    for _ in range(min(_SPREAD, limit, count)):
         now = np.where(waiting, weights @ impacts + other, -np.inf)
         best = int(now.argmax())
         waiting[best] = False
         taken.append(_lowered(hits[best], float(now[best])))
         weights = weights * (1 - _REPEATED * impacts[:, best])
-    rest = (hit for at, hit in enumerate(hits) if at >= count or waiting[at])
+    rest = [hit for at, hit in enumerate(hits) if at >= count or waiting[at]][: limit - len(taken)]
     return [*taken, *(_lowered(hit, taken[-1].score) for hit in rest)]
 
 
@@ -185,7 +178,7 @@ def _impacts(need: Need, found: Sequence[Found]) -> Doubles:
     impacts = np.zeros((len(need.words), len(found)))
     for segment in {id(segment): segment for _, segment, _ in found}.values():
         at = [place for place, (_, other, _) in enumerate(found) if other is segment]
-        tools = np.array([found[place][2] for place in at], dtype=np.int64)
+        tools = np.array([found[place][2] for place in at], dtype=np.int32)
         for row, term in enumerate(need.words):
             impacts[row, at] = segment.impacts(term, tools)
     return impacts

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log1p, sqrt
@@ -11,13 +11,16 @@ import numpy as np
 
 from toolcrib.search.documents import Letters, Vocabulary, grams
 from toolcrib.search.fuzzy import Spelling
-from toolcrib.search.index import Bools, Doubles, Ints, Longs, Segment
+from toolcrib.search.index import Bools, Doubles, Longs, Segment
+from toolcrib.search.sorting import inverted
 from toolcrib.search.synonyms import synonyms
 from toolcrib.search.terms import surfaces, terms
 
 _MISSPELT = 0.9
 _QUOTED = 0.5
 _USUAL = 0.2
+_MOST_SEEN = 10_000
+_NONE = np.zeros(0, np.int64)
 _MOST_TERMS = 256
 
 _QUOTATION = re.compile(
@@ -55,8 +58,7 @@ class Need:
         said_words: How many distinct words the query has.
         servers: [servers] Bonus for each server's name.
         ideal: The score of a tool that has every word, endlessly often.
-        rarity: Of each known term, without its count.
-        total_rarity: Of all terms, also the unknown ones.
+        certainty: How far a score by words says that something was found, and not only the best of what is there.
     """
 
     words: Weights
@@ -67,8 +69,7 @@ class Need:
     said_words: int
     servers: Doubles
     ideal: float
-    rarity: Weights
-    total_rarity: float
+    certainty: float
 
 
 class View:
@@ -86,6 +87,7 @@ class View:
         self._words = vocabulary.words
         self._spelling = spelling
         self._unknown = log1p((self.count + 0.5) / 0.5)
+        self._others: dict[str, list[int]] = {}
         self._usual = max(_USUAL * self.count, 20)
         df = np.zeros(len(self._words), np.int64)
         for segment in segments:
@@ -104,7 +106,7 @@ class View:
         quoted, likes_of = _only_quoted(query, counts), synonyms()
         words: Weights = {}
         rarity: Weights = {}
-        likes: list[Likes] = []
+        meant: list[tuple[str, float, int | None]] = []
         ideal = total = 0.0
         for term, count in counts.items():
             known, share = term, sqrt(count) * (_QUOTED if term in quoted else 1.0)
@@ -120,37 +122,43 @@ class View:
                 rarity[number] = float(self._rarity[number])
                 mine = share * rarity[number] * (1 if known == term else _MISSPELT)
                 words[number] = max(words.get(number, 0), mine)
-            likes += self._likes(known, share * weight, number, counts)
+            meant.append((known, share * weight, number))
         return Need(
             words=words,
-            synonyms=likes,
+            synonyms=[each for one in meant for each in self._likes(*one, rarity)],
             pairs=self._pairs(sequence),
             letters=self._grams.weights(said),
             said=self._grams.said(said),
             said_words=len(said),
             servers=self._names.bonus(rarity, total),
             ideal=ideal,
-            rarity=rarity,
-            total_rarity=total,
+            certainty=sqrt(ideal / log1p(max(self.count, 1))),
         )
 
-    def _likes(self, term: str, weight: float, own: int | None, said: Mapping[str, int]) -> list[Likes]:
-        numbers = (self._known(other) for other in synonyms().get(term, ()) if other not in said)
-        others = [number for number in numbers if number is not None and self._df[number] <= self._usual]
-        return [Likes(weight, own, others)] if others else []
+    def _likes(self, term: str, weight: float, own: int | None, said: Collection[int]) -> list[Likes]:
+        """What may stand for a term; nothing that is said anyway."""
+        others = self._others.get(term)
+        if others is None:
+            numbers = (self._known(other) for other in synonyms().get(term, ()))
+            others = [number for number in numbers if number is not None and self._df[number] <= self._usual]
+            self._others[term] = others
+        unsaid = [number for number in others if number not in said]
+        return [Likes(weight, own, unsaid)] if unsaid else []
 
     def _known(self, term: str) -> int | None:
         number = self._words.get(term)
         return number if number is not None and number < len(self._df) and self._df[number] else None
 
     def _pairs(self, sequence: Sequence[str]) -> dict[int, float]:
-        wanted: set[int] = set()
-        for left, right in pairwise(sequence):
-            a, b = self._words.get(left), self._words.get(right)
-            if a is not None and b is not None:
-                wanted.add(a << 32 | b)
-        df = {pair: sum(len(segment.pair_tools(pair)) for segment in self.segments) for pair in wanted}
-        return {pair: log1p((self.count - n + 0.5) / (n + 0.5)) for pair, n in df.items() if 0 < n <= self.count}
+        numbers = [self._words.get(term) for term in sequence]
+        wanted = {a << 32 | b for a, b in pairwise(numbers) if a is not None and b is not None}
+        pairs = np.array(sorted(wanted), dtype=np.int64)
+        df = np.zeros(len(pairs), np.int64)
+        for segment in self.segments:
+            df += segment.pair_places(pairs)[1]
+        rarity = np.log1p((self.count - df + 0.5) / (df + 0.5))
+        found = (df > 0) & (df <= self.count)
+        return dict(zip(pairs[found].tolist(), rarity[found].tolist(), strict=True))
 
 
 def _only_quoted(query: str, found: Iterable[str]) -> frozenset[str]:
@@ -169,9 +177,7 @@ class _ServerNames:
         server = np.repeat(np.arange(len(names)), [len(name) for name in names])
         term = np.array([number for name in names for number in name], dtype=np.int64)
         self._mass = np.bincount(server, weights=rarity[term], minlength=len(names))
-        order = np.argsort(term, kind="stable")
-        self._server = server[order]
-        self._starts = np.searchsorted(term[order], np.arange(len(rarity) + 1))
+        self._starts, self._server = inverted(term, server, len(rarity))
 
     def bonus(self, rarity: Weights, total: float) -> Doubles:
         """[servers] The named share of each server's name, times its share of the query."""
@@ -185,6 +191,7 @@ class _Grams:
     """Likeness of words by their runs of three and four letters, as BM25 sees them."""
 
     def __init__(self, letters: Letters, segments: Sequence[Segment], count: int) -> None:
+        self._seen: dict[str, tuple[Longs, int]] = {}
         self._numbers = letters.grams
         self._word_numbers = letters.words
         self._words = len(letters.ends)
@@ -198,9 +205,7 @@ class _Grams:
         df = np.bincount(gram_of, weights=used[word], minlength=len(letters.grams))
         self._rarity = _rarity(np.minimum(df, count), count)
         self._unknown = log1p((count + 0.5) / 0.5)
-        order = np.argsort(gram_of, kind="stable")
-        self._word = word[order]
-        self._starts = np.searchsorted(gram_of[order], np.arange(len(letters.grams) + 1))
+        self._starts, self._word = inverted(gram_of, word, len(letters.grams))
 
     def said(self, words: Iterable[str]) -> Bools:
         """[words of names] Which of them are given."""
@@ -211,26 +216,31 @@ class _Grams:
 
     def weights(self, words: Mapping[str, int]) -> Doubles | None:
         """[words of names] How much of the letters of the given words, with counts, each has; 1 is all."""
-        ideal = 0.0
-        found: list[Ints] = []
-        shares: list[float] = []
-        counts: Counter[str] = Counter()
-        for word, times in words.items():
-            for gram in grams(word):
-                counts[gram] += times
-        for gram, times in counts.items():
-            number = self._numbers.get(gram, len(self._rarity))
-            if number >= len(self._rarity):
-                ideal += sqrt(times) * self._unknown
-                continue
-            shares.append(sqrt(times) * float(self._rarity[number]))
-            ideal += shares[-1]
-            found.append(self._word[self._starts[number] : self._starts[number + 1]])
-        if not found:
+        known = [self._of_word(word) for word in words]
+        times = np.repeat(list(words.values()), [len(numbers) for numbers, _ in known])
+        counts = np.bincount(np.concatenate([numbers for numbers, _ in known] or [_NONE]), times)
+        said = np.flatnonzero(counts)
+        if not len(said):
             return None
-        each = np.repeat(np.array(shares) / ideal, [len(part) for part in found])
-        total = np.bincount(np.concatenate(found), weights=each, minlength=self._words)
+        shares = np.sqrt(counts[said]) * self._rarity[said]
+        unknown = sum(sqrt(count) * missing for count, (_, missing) in zip(words.values(), known, strict=True))
+        begin, lengths = self._starts[said], self._starts[said + 1] - self._starts[said]
+        ends = np.cumsum(lengths)
+        having = self._word[np.arange(ends[-1]) + np.repeat(begin - ends + lengths, lengths)]
+        each = np.repeat(shares / (shares.sum() + unknown * self._unknown), lengths)
+        total = np.bincount(having, weights=each, minlength=self._words)
         return np.asarray(total, dtype=np.float64)
+
+    def _of_word(self, word: str) -> tuple[Longs, int]:
+        """The numbers of the letter runs of a word that are known, and how many are not."""
+        found = self._seen.get(word)
+        if found is None:
+            numbers = [self._numbers.get(gram, len(self._rarity)) for gram in grams(word)]
+            known = np.array([number for number in numbers if number < len(self._rarity)], dtype=np.int64)
+            found = known, len(numbers) - len(known)
+            if len(self._seen) < _MOST_SEEN:
+                self._seen[word] = found
+        return found
 
 
 def _rarity(df: Doubles | Longs, count: int) -> Doubles:
