@@ -34,7 +34,7 @@ class Ranking:
         self._searcher = KeywordSearcher()
 
     async def search(self, query: str, servers: Sequence[ServerWords], limit: int) -> list[str]:
-        """The names of the servers that fit, best first; all that are only weak fits are left out.
+        """The names of the servers that fit, best first; where none fits well, those that come nearest.
 
         Args:
             query: Words.
@@ -48,7 +48,8 @@ class Ranking:
                 await anyio.to_thread.run_sync(self._index, wanted)
                 self._indexed = wanted
             hits = await self._searcher.search(query, limit, None)
-        return [hit.tool_id for hit in hits if not hit.weak]
+        fitting = [hit for hit in hits if not hit.weak]
+        return [hit.tool_id for hit in fitting or hits]
 
     def _index(self, servers: tuple[ServerWords, ...]) -> None:
         self._searcher = KeywordSearcher()
