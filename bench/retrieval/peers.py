@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bench.peers import VERSION as FASTMCP
 from bench.peers import NoPeerError, installed
@@ -117,13 +117,23 @@ def _asked(given: RetrievalSet, names: Mapping[str, str], requests: Sequence[Req
         {
             "name": name,
             "description": tool.description,
-            "inputSchema": tool.input_schema,
+            "inputSchema": _tame(tool.input_schema),
             "outputSchema": tool.output_schema,
         }
         for name, tool in zip(names, tools, strict=True)
     ]
     queries = [request.text for request in requests]
     return {"tools": definitions, "queries": queries, "limit": DEEPEST, "seconds": _SECONDS_ASKED}
+
+
+def _tame(schema: Any) -> dict[str, Any]:
+    """A schema with objects where objects belong: some peers fail on the whole catalog for one real schema without."""
+    if not isinstance(schema, dict):
+        return {"type": "object"}
+    given = cast("dict[str, Any]", schema)
+    held: Any = given.get("properties")
+    properties = cast("dict[str, Any]", held) if isinstance(held, dict) else {}
+    return {**given, "properties": {name: each if isinstance(each, dict) else {} for name, each in properties.items()}}
 
 
 def _ask(python: Path, module: str, asked: str) -> dict[str, Any]:

@@ -130,13 +130,15 @@ def _of_one(result: Mapping[str, Any]) -> list[Target]:
 
 
 def _against_peers(rows: Sequence[Mapping[str, Any]], peers: Sequence[str]) -> list[Target]:
-    """R@5 against the best peer, column by column."""
+    """R@5 against the best peer, column by column; a peer that answered only a part of the requests is left out."""
     found: list[Target] = []
     columns = dict.fromkeys((row["set"], row.get("kind", "")) for row in rows)
     for strategy in STRATEGIES:
         for column in columns:
             reached = value(rows, strategy, column, "R@5")
-            theirs = [(each, peer) for peer in peers if (each := value(rows, peer, column, "R@5")) is not None]
+            asked = value(rows, strategy, column, "queries")
+            whole = [peer for peer in peers if value(rows, peer, column, "queries") == asked]
+            theirs = [(each, peer) for peer in whole if (each := value(rows, peer, column, "R@5")) is not None]
             if reached is not None and theirs:
                 best, peer = max(theirs)
                 _add(found, f"R@5 {strategy} against the best peer ({peer}), {shown(column)}", reached, "%", best)

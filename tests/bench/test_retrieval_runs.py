@@ -89,7 +89,14 @@ def test_a_person_gets_tables(sets: Path) -> None:
 
 def test_targets_of_a_mean_come_with_all_ten_columns() -> None:
     rows = [
-        {"set": name, **({"kind": kind} if kind else {}), "strategy": "keyword", "R@5": 70.0, "nDCG@10": 70.0}
+        {
+            "set": name,
+            **({"kind": kind} if kind else {}),
+            "strategy": "keyword",
+            "queries": 9,
+            "R@5": 70.0,
+            "nDCG@10": 70.0,
+        }
         for name, kind in AVERAGED
     ]
     peer = [{**row, "strategy": "peer", "R@5": 80.0} for row in rows]
@@ -99,6 +106,8 @@ def test_targets_of_a_mean_come_with_all_ten_columns() -> None:
     assert "R@5 keyword, mean of ten" not in {each.name for each in targets([], rows[1:])}
     against = {each.name: each for each in targets([], [*rows, *peer], ["peer"])}
     assert against["R@5 keyword against the best peer (peer), etom"].met is False
+    slow = [{**row, "queries": 3} for row in peer]
+    assert not any("peer" in each.name for each in targets([], [*rows, *slow], ["peer"]))
 
 
 def test_an_adapter_answers_with_what_a_peer_finds(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
