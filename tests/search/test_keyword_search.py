@@ -237,15 +237,6 @@ async def test_everyday_words_find_the_words_of_a_description(tool: MakeTool, qu
     assert await first(searcher, query) == expected
 
 
-async def test_what_stands_in_quotation_marks_counts_less(tool: MakeTool) -> None:
-    searcher = KeywordSearcher()
-    searcher.add(ServerDocs("s"), [tool("s", "invoice_page", "Invoices."), tool("s", "title_page", "Titles.")])
-    quoted = {hit.tool_id: hit.score for hit in await searcher.search("title of 'invoice'", 5)}
-    assert quoted["s.title_page"] > quoted["s.invoice_page"]
-    # With everything quoted there is nothing that it could count less than.
-    assert await first(searcher, "'invoice'") == "s.invoice_page"
-
-
 async def test_confidence_is_high_for_what_is_there_and_low_for_what_is_not(filled: Fill) -> None:
     searcher = filled(KeywordSearcher())
     there = await searcher.search("create an issue in a repository", 5)

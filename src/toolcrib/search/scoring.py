@@ -87,7 +87,8 @@ def _best(segment: Segment, need: Need, limit: int, visible: VisibleSet | None) 
     total = np.zeros(len(segment.ids))
     for values in whole.values():
         total += values
-    total *= allowed
+    if visible is not None or segment.living < len(total):
+        total *= allowed
     floor = _largest(total, limit) - PARTS["letters"]
     tools = np.flatnonzero(total >= floor) if floor > 0 else np.flatnonzero(allowed)
     parts = {name: values[tools] for name, values in whole.items()}

@@ -1,6 +1,5 @@
 """An index at one moment, and a query as that index sees it."""
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +16,12 @@ from toolcrib.search.synonyms import synonyms
 from toolcrib.search.terms import surfaces, terms
 
 _MISSPELT = 0.9
-_QUOTED = 0.5
+# A word that many tools have tells little, and in a large catalog takes long to look up.
 _USUAL = 0.2
+_MOST_TOOLS = 20_000
 _MOST_SEEN = 10_000
 _NONE = np.zeros(0, np.int64)
 _MOST_TERMS = 256
-
-_QUOTATION = re.compile(
-    r"(?<!\w)'[^'\n]{1,200}'(?!\w)|\"[^\"\n]{1,200}\"|`[^`\n]{1,200}`|[“„«][^“”»\n]{1,200}[”“»]|「[^」\n]{1,200}」"
-)
 
 Weights = dict[int, float]
 
@@ -88,7 +84,7 @@ class View:
         self._spelling = spelling
         self._unknown = log1p((self.count + 0.5) / 0.5)
         self._others: dict[str, list[int]] = {}
-        self._usual = max(_USUAL * self.count, 20)
+        self._usual = min(max(_USUAL * self.count, 20), _MOST_TOOLS)
         df = np.zeros(len(self._words), np.int64)
         for segment in segments:
             df[: len(segment.df)] += segment.df
@@ -103,17 +99,16 @@ class View:
         sequence = text.sequence[:_MOST_TERMS]
         counts = Counter(sequence)
         counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
-        quoted, likes_of = _only_quoted(query, counts), synonyms()
         words: Weights = {}
         rarity: Weights = {}
         meant: list[tuple[str, float, int | None]] = []
         ideal = total = 0.0
         for term, count in counts.items():
-            known, share = term, sqrt(count) * (_QUOTED if term in quoted else 1.0)
+            known, share = term, sqrt(count)
             number, weight = self._known(term), self._unknown
             if number is not None:
                 weight = float(self._rarity[number])
-            elif term not in likes_of and (near := self._spelling.nearest(term, self._df)) is not None:
+            elif term not in synonyms() and (near := self._spelling.nearest(term, self._df)) is not None:
                 known, number = near, self._words[near]
                 sequence = [near if each == term else each for each in sequence]
             ideal += share * weight
@@ -159,15 +154,6 @@ class View:
         rarity = np.log1p((self.count - df + 0.5) / (df + 0.5))
         found = (df > 0) & (df <= self.count)
         return dict(zip(pairs[found].tolist(), rarity[found].tolist(), strict=True))
-
-
-def _only_quoted(query: str, found: Iterable[str]) -> frozenset[str]:
-    """The terms of a query that stand only in quotation marks: values more often than what is to be done."""
-    outside = _QUOTATION.sub(" ", query)
-    if outside == query:
-        return frozenset()
-    bare = terms(outside)
-    return frozenset(found).difference(bare.sequence, bare.extras)
 
 
 class _ServerNames:
