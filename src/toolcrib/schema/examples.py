@@ -155,7 +155,8 @@ class _Builder:
     def _objects(self, schema: JsonObject, depth: int) -> Iterator[JsonObject]:
         properties = schema.get("properties")
         known: JsonObject = properties if is_object(properties) else {}
-        required = [name for name in schema.get("required") or () if isinstance(name, str)]
+        listed = schema.get("required")
+        required = [name for name in listed if isinstance(name, str)] if is_array(listed) else []
         built: JsonObject = {}
         for name in required:
             fitting = self._fitting(known.get(name, True), depth + 1)
@@ -202,8 +203,13 @@ class _Builder:
         merged: JsonObject = {}
         for part in in_place(self._root, schema, branches=False):
             merged = _joined(merged, part)
-            self.seen += len(part.get("properties") or ()) + len(part.get("required") or ()) + 1
+            self.seen += _size(part.get("properties")) + _size(part.get("required")) + 1
         return merged
+
+
+def _size(value: object) -> int:
+    """How many members a value has; `required: true`, as of draft 3, has none."""
+    return len(value) if is_object(value) or is_array(value) else 0
 
 
 def _joined(left: JsonObject, right: JsonObject) -> JsonObject:
