@@ -190,6 +190,7 @@ class _Grams:
             used += segment.name_word_counts(self._words)
         df = np.bincount(gram_of, weights=used[word], minlength=len(letters.grams))
         self._rarity = _rarity(np.minimum(df, count), count)
+        self._live = df > 0  # those of removed tools alone are as unknown as those that never were
         self._unknown = log1p((count + 0.5) / 0.5)
         self._starts, self._word = inverted(gram_of, word, len(letters.grams))
 
@@ -221,8 +222,8 @@ class _Grams:
         """The numbers of the letter runs of a word that are known, and how many are not."""
         found = self._seen.get(word)
         if found is None:
-            numbers = [self._numbers.get(gram, len(self._rarity)) for gram in grams(word)]
-            known = np.array([number for number in numbers if number < len(self._rarity)], dtype=np.int64)
+            numbers = [self._numbers.get(gram, -1) for gram in grams(word)]
+            known = np.array([number for number in numbers if number >= 0 and self._live[number]], dtype=np.int64)
             found = known, len(numbers) - len(known)
             if len(self._seen) < _MOST_SEEN:
                 self._seen[word] = found
