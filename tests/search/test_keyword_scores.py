@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import log
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from toolcrib.catalog.tool import Tool
@@ -118,6 +118,7 @@ steps = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(steps=steps, query=st.lists(st.sampled_from([*WORDS, "alpha", "beta", "unknown"]), min_size=1, max_size=5))
+@example(steps=[("alpha", 0, 1), ("alpha", 5, 1)], query=["red", "file", "table"])  # letters of removed names alone
 async def test_an_index_that_grew_answers_as_one_built_at_once(steps: list[Step], query: list[str]) -> None:
     grew = KeywordSearcher()
     state: dict[str, list[Tool]] = {}
@@ -161,7 +162,7 @@ def test_new_tools_stay_apart_until_they_are_an_eighth(large: list[Tool]) -> Non
     vocabulary, segments = Vocabulary(), list[Segment]()
     sizes: list[list[int]] = []
     for server, tools in {"large": large, **{f"s{n}": catalog(n, f"s{n}", n) for n in (50, 51, 99)}}.items():
-        batch = number(read(ServerDocs(server), tools), server, vocabulary)
+        batch = number(read(ServerDocs(server), tools), ServerDocs(server), vocabulary)
         segments = grown(segments, [batch], len(vocabulary.words))
         sizes.append([segment.living for segment in segments])
     assert sizes == [[1500], [1500, 50], [1500, 101], [1700]]

@@ -64,6 +64,16 @@ def test_a_title_that_spells_the_name_adds_nothing() -> None:
     assert document.fields[FIELDS.index("name")].sequence == ["user", "look", "person", "up"]
 
 
+def test_a_servers_title_that_spells_its_id_is_its_name() -> None:
+    tool = Tool("github.t", "github", "t", {})
+    (document,) = read(ServerDocs("github", title="GitHub", description="Code"), [tool])
+    assert document.fields[FIELDS.index("server")].sequence == ["git", "hub"]
+    assert document.fields[FIELDS.index("server_text")].sequence == ["code"]
+    (document,) = read(ServerDocs("github", title="Repositories"), [tool])
+    assert document.fields[FIELDS.index("server")].sequence == ["github"]
+    assert document.fields[FIELDS.index("server_text")].sequence == ["repositori"]
+
+
 def test_groups_that_are_no_list_of_strings_are_left_out() -> None:
     key = "io.modelcontextprotocol/groups"
     assert tool_texts(Tool("s.t", "s", "t", {"_meta": {key: ["one", 2, "three"]}}))["tags"] == "one\nthree"

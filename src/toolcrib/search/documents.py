@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 
 from toolcrib.catalog.tool import Tool
@@ -89,7 +89,7 @@ class Vocabulary:
         words: Terms.
         letters: Words of names, and their letters.
         servers: Ids of servers; a number is never given to another server.
-        server_names: The distinct terms of each server's id, by the server's number.
+        server_names: The distinct terms of each server's name, by the server's number.
         digests: The digest of each server that is there.
     """
 
@@ -99,24 +99,34 @@ class Vocabulary:
     server_names: list[list[int]] = field(default_factory=list[list[int]])
     digests: dict[str, str] = field(default_factory=dict[str, str])
 
-    def number_server(self, server_id: str) -> int:
-        """The number of a server; a new one's id is taken apart."""
-        number = self.servers[server_id]
+    def number_server(self, server: ServerDocs) -> int:
+        """The number of a server; a new one's name is taken apart."""
+        number = self.servers[server.id]
         if number == len(self.server_names):
-            self.server_names.append(sorted({self.words[term] for term in terms(server_id).sequence}))
+            self.server_names.append(sorted({self.words[term] for term in terms(name_of(server)).sequence}))
         return number
 
 
 def read(server: ServerDocs, tools: Iterable[Tool]) -> list[Document]:
     """The documents of a server's tools; of tools with the same id the last one counts."""
+    name = name_of(server)
+    if name == server.title:
+        # Said once, in the field that counts more.
+        server = replace(server, id=name, title="")
     shared = {name: terms(text) for name, text in server_texts(server).items()}
     return [_document(tool, shared) for tool in {tool.id: tool for tool in tools}.values()]
 
 
-def number(documents: Iterable[Document], server_id: str, vocabulary: Vocabulary) -> Batch:
+def name_of(server: ServerDocs) -> str:
+    """A server's id, or its title where that spells the id: an id has lost the case that tells words apart."""
+    spelled = ["".join(surfaces(text)) for text in (server.id, server.title)]
+    return server.title if spelled[0] == spelled[1] else server.id
+
+
+def number(documents: Iterable[Document], server: ServerDocs, vocabulary: Vocabulary) -> Batch:
     """Number the terms of a server's documents, adding to the vocabulary what is new in them."""
     words, letters = vocabulary.words, vocabulary.letters
-    batch = Batch(vocabulary.number_server(server_id))
+    batch = Batch(vocabulary.number_server(server))
     for document in documents:
         batch.ids.append(document.id)
         for part in document.fields:

@@ -45,7 +45,7 @@ class KeywordSearcher(Searcher):
         documents = read(server, tools)
         with self._lock:
             self._forget(server.id)
-            self._pending[server.id] = number(documents, server.id, self._vocabulary)
+            self._pending[server.id] = number(documents, server, self._vocabulary)
             self._vocabulary.digests[server.id] = digest
 
     def remove(self, server_id: str) -> None:
