@@ -232,7 +232,9 @@ def _ids(hits: Sequence[Hit]) -> list[str]:
 
 
 def _best(hits: Sequence[Hit]) -> float:
-    return hits[0].score if hits else -math.inf
+    """How sure the surest hit is, or how high the first one scores where the strategy can't say."""
+    known = [hit.confidence for hit in hits if hit.confidence is not None]
+    return max(known) if known else hits[0].score if hits else -math.inf
 
 
 def main() -> None:

@@ -1,7 +1,7 @@
 """The known term that an unknown one may be a misspelling of."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import numpy as np
@@ -15,7 +15,25 @@ Letters = NDArray[np.uint32]
 _SHORTEST = 4
 _LONGEST = 24
 _STEM = 5
-_ENDING = 3
+_LONGEST_ENDING = 6
+
+_ENDINGS = (
+    "ations",
+    "ation",
+    "ements",
+    "ement",
+    "ments",
+    "ment",
+    "ions",
+    "ion",
+    "ing",
+    "ers",
+    "er",
+    "ed",
+    "es",
+    "al",
+    "e",
+)
 
 
 class Spelling:
@@ -44,12 +62,7 @@ class Spelling:
         if not _SHORTEST <= len(term) <= _LONGEST or not term.isalpha():
             return None
         self._sort_in()
-        near = [known for length in range(len(term) - 1, len(term) + 2) for known in self._one_slip_away(term, length)]
-        # A slip in an ending leaves the ending: "generatign" has no stem but the "generat" that it begins with.
-        stems = [term[:end] for end in range(max(_STEM, len(term) - _ENDING), len(term)) if term[:end] in self._words]
-        if len(term) == _SHORTEST:
-            near = [known for known in near if known[0] == term[0]]
-        for candidates in (near, stems):
+        for candidates in self._candidates(term):
             found = [
                 (known[0] != term[0], -int(tools[number]), known)
                 for known in candidates
@@ -58,6 +71,25 @@ class Spelling:
             if found:
                 return min(found)[2]
         return None
+
+    def _candidates(self, term: str) -> Iterator[list[str]]:
+        """Words that may have been meant, the likeliest ones first.
+
+        The vocabulary is of stems, and a slip may keep a word from being stemmed: the slip may be in the stem
+        ("replcement") or in the ending ("informatino").
+        """
+        yield self._near(term)
+        for ending in _ENDINGS:
+            base = term.removesuffix(ending)
+            if base != term and len(base) >= _STEM:
+                yield self._near(base)
+        shortest = max(_STEM, len(term) - _LONGEST_ENDING)
+        yield from ([term[:end]] for end in range(len(term) - 1, shortest - 1, -1) if term[:end] in self._words)
+
+    def _near(self, term: str) -> list[str]:
+        """The words one slip away; for a term of few letters, those with the same first one."""
+        near = [known for length in range(len(term) - 1, len(term) + 2) for known in self._one_slip_away(term, length)]
+        return [known for known in near if known[0] == term[0]] if len(term) == _SHORTEST else near
 
     def _sort_in(self) -> None:
         for word in islice(self._words, self._sorted, None):

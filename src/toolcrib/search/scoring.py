@@ -6,7 +6,6 @@ and the server's name.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -31,6 +30,7 @@ _SEVERAL = 8
 _POOL = 30
 _SPREAD = 10
 _WEAK = 0.165
+_BLOCK = 64
 _DIGITS = 6
 
 
@@ -132,11 +132,12 @@ def _largest(values: Doubles, limit: int) -> float:
     """The `limit`th largest value, or the smallest when there are fewer."""
     if len(values) <= limit:
         return float(values.min(initial=0.0))
-    # Most values are small: looking for it among the larger half of the range is much quicker.
-    large = values[values > values.max() / 2]
-    if len(large) < limit:
-        large = values
-    return float(np.partition(large, len(large) - limit)[len(large) - limit])
+    blocks = len(values) // _BLOCK
+    if blocks > limit:
+        # As many blocks have a value as large as this, so there are as many such values.
+        least = np.partition(values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1), blocks - limit)
+        values = values[values >= least[blocks - limit]]
+    return float(np.partition(values, len(values) - limit)[len(values) - limit])
 
 
 def _spread(hits: Sequence[Hit], impacts: Doubles, weights: Doubles, limit: int) -> list[Hit]:
@@ -154,13 +155,14 @@ def _spread(hits: Sequence[Hit], impacts: Doubles, weights: Doubles, limit: int)
     """
     count = impacts.shape[1]
     other = np.array([hit.score for hit in hits[:count]]) - weights @ impacts
-    waiting = np.ones(count, np.bool_)
+    waiting = [True] * count
     taken: list[Hit] = []
     for _ in range(min(_SPREAD, limit, count)):
-        now = np.where(waiting, weights @ impacts + other, -np.inf)
+        now = weights @ impacts + other
         best = int(now.argmax())
         waiting[best] = False
         taken.append(_lowered(hits[best], float(now[best])))
+        other[best] = -np.inf
         weights = weights * (1 - _REPEATED * impacts[:, best])
     rest = [hit for at, hit in enumerate(hits) if at >= count or waiting[at]][: limit - len(taken)]
     return [*taken, *(_lowered(hit, taken[-1].score) for hit in rest)]
@@ -171,7 +173,8 @@ def _lowered(hit: Hit, most: float) -> Hit:
     repeats = round(min(most - hit.score, 0.0), _DIGITS)
     if not repeats:
         return hit
-    return replace(hit, score=round(hit.score + repeats, _DIGITS), why={**hit.why, "repeats": repeats})
+    why = {**hit.why, "repeats": repeats}
+    return Hit(hit.tool_id, round(hit.score + repeats, _DIGITS), why, hit.weak, hit.confidence)
 
 
 def _impacts(need: Need, found: Sequence[Found]) -> Doubles:
@@ -180,8 +183,7 @@ def _impacts(need: Need, found: Sequence[Found]) -> Doubles:
     for segment in {id(segment): segment for _, segment, _ in found}.values():
         at = [place for place, (_, other, _) in enumerate(found) if other is segment]
         tools = np.array([found[place][2] for place in at], dtype=np.int32)
-        for row, term in enumerate(need.words):
-            impacts[row, at] = segment.impacts(term, tools)
+        impacts[:, at] = [segment.impacts(term, tools) for term in need.words]
     return impacts
 
 

@@ -15,7 +15,6 @@ from toolcrib.search.sorting import inverted
 from toolcrib.search.synonyms import synonyms
 from toolcrib.search.terms import surfaces, terms
 
-_MISSPELT = 0.9
 # A word that many tools have tells little, and in a large catalog takes long to look up.
 _USUAL = 0.2
 _MOST_TOOLS = 20_000
@@ -115,8 +114,7 @@ class View:
             total += weight
             if number is not None:
                 rarity[number] = float(self._rarity[number])
-                mine = share * rarity[number] * (1 if known == term else _MISSPELT)
-                words[number] = max(words.get(number, 0), mine)
+                words[number] = max(words.get(number, 0), share * rarity[number])
             meant.append((known, share * weight, number))
         return Need(
             words=words,
