@@ -26,7 +26,7 @@ WEIGHTS: Mapping[str, float] = {
 }
 """The fields in the order of the index, and how much a word in each counts."""
 
-FIELDS_VERSION = 1
+FIELDS_VERSION = 2
 """Changes whenever the same tool may give other texts."""
 
 _LONGEST_TEXT = 20_000
