@@ -31,8 +31,8 @@ from toolcrib.search import decode_cursor, encode_cursor
 CHANGES_META = "toolcrib/changes"
 """Member of a result's `_meta` that tells what was mended in the arguments."""
 
-_MOST_DEFINITIONS = 20
-"""Definitions in one answer: at the median of real servers some 6,000 tokens."""
+_MOST_DEFINITIONS = 500
+"""Names in one request for details: more than any server that was recorded has tools."""
 
 UNVALIDATED_META = "toolcrib/unvalidated"
 """Member of a result's `_meta` that tells why the arguments could not be checked."""
