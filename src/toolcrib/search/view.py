@@ -17,7 +17,7 @@ from toolcrib.search.terms import surfaces, terms
 
 # A word that many tools have tells little, and in a large catalog takes long to look up.
 _USUAL = 0.2
-_MOST_TOOLS = 10_000
+_MOST_TOOLS = 20_000
 _MOST_SEEN = 10_000
 _NONE = np.zeros(0, np.int64)
 _MOST_TERMS = 256
