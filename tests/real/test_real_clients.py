@@ -75,7 +75,7 @@ async def test_no_server_outlives_a_gateway_over_stdio(workplace):
 
 
 def servers_of(workplace):
-    """The processes of this session that have Toolcrib's marker in their environment."""
+    """The processes of this process session that have Toolcrib's marker in their environment."""
     found = set()
     for folder in Path("/proc").iterdir():
         if folder.name.isdecimal():
