@@ -7,8 +7,6 @@ process which still reads an older listing is not misled by a newer one. Several
 """
 
 import hashlib
-import os
-import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +16,7 @@ from typing import Any, cast
 
 from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions, parse_line, to_line
 from toolcrib.errors import StoreError
+from toolcrib.files import write_whole
 from toolcrib.schema import tool_ids
 
 FORMAT = 1
@@ -152,8 +151,8 @@ class SnapshotStore:
         )
         path = self._lines(snapshot.server, snapshot.digest)
         try:
-            self._write(path, b"".join(line + b"\n" for line in lines))
-            self._write(self._header(snapshot.server, snapshot.config_hash), header)
+            write_whole(path, (line + b"\n" for line in lines))
+            write_whole(self._header(snapshot.server, snapshot.config_hash), [header])
         except OSError as error:
             raise StoreError(
                 f"The snapshot of {snapshot.server} can't be written to {self.folder}: {error.strerror or error}.",
@@ -167,20 +166,6 @@ class SnapshotStore:
 
     def _lines(self, server: str, digest: str) -> Path:
         return self.folder / f"{server[:80]}-{digest[:32]}.tools"
-
-    def _write(self, path: Path, content: bytes) -> None:
-        """Write a file whole, readable by its owner alone, never seen half written."""
-        for folder in (self.folder.parent, self.folder):  # of what `parents` makes, the umask decides the mode
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(prefix=path.name, dir=self.folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.replace(name, path)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
 
     def _forget_old(self, server: str, current: Path) -> None:
         """Delete a server's older definitions once no process is likely to read them any more."""

@@ -1,17 +1,15 @@
 """Adding a server's entry to a configuration file, and taking it out again; all else in the file stays."""
 
 import json
-import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 from toolcrib.config.entry import looks_like_entry
 from toolcrib.errors import ConfigError, UsageError, shown
+from toolcrib.files import write_whole
 
 _ROOTS = ("mcpServers", "servers")
 _OURS = {"inputs", "toolcrib", "$schema"}
@@ -103,7 +101,7 @@ def _rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> Path | Non
         backup = None if before is None else path.with_name(f"{path.name}.bak")
         if backup is not None:
             shutil.copy2(real, backup)
-        _replace(real, text)
+        write_whole(real, [text.encode()], private=False)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise ConfigError(
@@ -130,20 +128,3 @@ def _parsed(path: Path, text: str) -> dict[str, Any]:
     if not isinstance(data, dict):
         raise ConfigError(f"{path} is no object.", hint="Name another file.")
     return cast("dict[str, Any]", data)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write a file whole, with the rights that it had, never seen half written."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Not *.json, which another Toolcrib would read from the folder.
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}", suffix=".new", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        if path.exists():
-            shutil.copymode(path, name)
-        os.replace(name, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise

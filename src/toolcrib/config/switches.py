@@ -1,15 +1,13 @@
 """What the user has switched on and off beside the configuration files, which may be those of other clients."""
 
 import json
-import os
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, cast
 
 from toolcrib.config.server import ServerConfig
 from toolcrib.errors import StoreError
+from toolcrib.files import write_whole
 
 _FORMAT = 1
 _NO_FILE = (0, 0, 0)
@@ -64,7 +62,8 @@ class Switches:
         if on is not None:
             switched[_name(server)] = on
         try:
-            self._write({"format": _FORMAT, "servers": switched})
+            stored = {"format": _FORMAT, "servers": switched}
+            write_whole(self.file, [json.dumps(stored, indent=2).encode()])
         except OSError as error:
             raise self._unusable(error.strerror or str(error)) from None
         self.changed()
@@ -81,18 +80,6 @@ class Switches:
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             problem = "it is damaged"
         raise self._unusable(problem)
-
-    def _write(self, stored: dict[str, Any]) -> None:
-        self.file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(prefix=self.file.name, dir=self.file.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(stored, file, indent=2)
-            os.replace(name, self.file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
 
     def _unusable(self, problem: str) -> StoreError:
         return StoreError(

@@ -7,13 +7,10 @@ and of several writers the last one wins. What is not exactly what was written c
 import importlib
 import json
 import mmap
-import os
 import sys
-import tempfile
 import zlib
 from array import array
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
@@ -23,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from toolcrib.catalog.tool import JsonObject
+from toolcrib.files import write_whole
 from toolcrib.search.documents import Letters, Numbering, Vocabulary
 from toolcrib.search.fields import FIELDS_VERSION, WEIGHTS
 from toolcrib.search.index import Lists, Segment
@@ -108,7 +106,7 @@ def write(path: Path, file: IndexFile) -> bool:
         check = zlib.crc32(chunk, check)
     front = _MAGIC + len(head).to_bytes(8, "little") + check.to_bytes(8, "little")
     try:
-        _replace(path, [front, head, *chunks])
+        write_whole(path, [front, head, *chunks])
     except OSError:
         return False
     return True
@@ -140,19 +138,6 @@ def _made_by() -> list[object]:
 
 def _numbering(names: list[str]) -> Numbering:
     return Numbering(zip(names, range(len(names)), strict=True))
-
-
-def _replace(path: Path, chunks: list[bytes | memoryview]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(chunks)
-        os.replace(beside, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(beside)
-        raise
 
 
 def _content(path: Path) -> memoryview:

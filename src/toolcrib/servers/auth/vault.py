@@ -7,7 +7,6 @@ it is replaced with every change, whoever shares the folder can tell a new login
 import hashlib
 import json
 import os
-import secrets
 import sys
 import time
 from collections.abc import AsyncGenerator
@@ -21,6 +20,7 @@ import anyio
 
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import StoreError
+from toolcrib.files import write_whole
 
 KEYRING_SERVICE = "toolcrib"
 
@@ -276,18 +276,9 @@ class Vault:
         return json.loads(text)
 
     def _write(self, path: Path, entry: dict[str, Any]) -> None:
-        part = path.with_suffix(f".{secrets.token_hex(8)}.part")
         try:
             self._prepare()
-            descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                    json.dump(entry, file)
-                    file.flush()
-                    os.fsync(file.fileno())
-                os.replace(part, path)
-            finally:
-                part.unlink(missing_ok=True)
+            write_whole(path, [json.dumps(entry).encode()], durable=True)
         except OSError as error:
             raise StoreError(
                 f"Logins can't be stored: {self._folder}: {error.strerror}.",

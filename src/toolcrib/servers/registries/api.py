@@ -8,8 +8,6 @@ searched here.
 
 import hashlib
 import json
-import os
-import tempfile
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -20,6 +18,7 @@ import anyio.to_thread
 import httpx2
 
 from toolcrib.catalog import JsonObject
+from toolcrib.files import write_whole
 from toolcrib.servers.registries.base import Listing, Registry, newest, shown_place
 from toolcrib.servers.registries.document import ServerDescription, read_description
 
@@ -110,16 +109,7 @@ class ApiRegistry(Registry):
             "read_at": listing.read_at,
             "servers": [each.raw for each in listing.servers],
         }
-        self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handle, name = tempfile.mkstemp(prefix=self._file.name, dir=self._file.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="ascii") as file:
-                json.dump(kept, file, separators=(",", ":"))
-            os.replace(name, self._file)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(name)
-            raise
+        write_whole(self._file, [json.dumps(kept, separators=(",", ":")).encode()])
 
 
 class _Pages:
