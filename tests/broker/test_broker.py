@@ -91,6 +91,9 @@ class Table:
     def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:
         return {}, self.trusted
 
+    def connection_key(self, source_id: str, caller: Caller) -> str | None:
+        return caller.key
+
     async def learn(self, name: str) -> bool:
         return False
 
@@ -101,11 +104,14 @@ class Record:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    async def started(self, call: Call) -> None:
+    async def started(self, call: Call, decision: Decision) -> None:
         self.lines.append(f"started {call.target} {call.effect}")
 
-    async def ended(self, call: Call, ending: Ending, detail: str = "") -> None:
+    async def ended(self, call: Call, ending: Ending, detail: str = "", result: JsonObject | None = None) -> None:
         self.lines.append(f"{ending} {call.target}")
+
+    async def stopped(self, call: Call, ending: Ending, decision: Decision, detail: str = "") -> None:
+        self.lines.append(f"{ending} {call.target} {decision.reason}")
 
 
 class Says:
@@ -252,14 +258,13 @@ async def test_effects_are_on_record_before_they_leave_and_after_they_return() -
     assert record.lines == [started, "done s.drop", started, "failed s.drop", started, "waiting s.drop"]
 
 
-async def test_a_read_of_a_trusted_server_is_not_recorded_and_an_untrusted_claim_is_not_believed() -> None:
+async def test_that_a_tool_only_reads_is_believed_of_a_trusted_server_alone() -> None:
     record = Record()
     trusted, _ = broker_over(Scripted(), trusted=True, journal=record)
     await call(trusted, "s.add", {"a": 1})
-    assert record.lines == []
     untrusted, _ = broker_over(Scripted(), journal=record)
     await call(untrusted, "s.add", {"a": 1})
-    assert record.lines == ["started s.add unknown", "done s.add"]
+    assert record.lines == ["started s.add read", "done s.add", "started s.add unknown", "done s.add"]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 from toolcrib.broker.access import Access
 from toolcrib.broker.broker import Approver, Broker, Sources
-from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Options, Outcome, Principal
+from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Face, Options, Outcome, Principal
+from toolcrib.broker.dataflow import DataFlow, NoDataFlow, Trace
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.parking import NoParking, Parking
@@ -19,12 +20,15 @@ __all__ = [
     "Broker",
     "Call",
     "Caller",
+    "DataFlow",
     "Decision",
     "Effect",
     "Ending",
+    "Face",
     "Fit",
     "InvalidArgumentsError",
     "Journal",
+    "NoDataFlow",
     "NoJournal",
     "NoParking",
     "Options",
@@ -34,6 +38,7 @@ __all__ = [
     "Principal",
     "ServerLists",
     "Sources",
+    "Trace",
     "Whole",
     "content_of",
     "effect_of",

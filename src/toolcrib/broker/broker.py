@@ -8,10 +8,11 @@ import anyio
 
 from toolcrib.broker.access import Access
 from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Options, Outcome, Prepared
+from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.parking import NoParking, Parking
-from toolcrib.broker.policy import Policy
+from toolcrib.broker.policy import Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
 from toolcrib.broker.results import Fit, Whole
 from toolcrib.catalog import JsonObject, RequestContext, RequestMethod, Source, Tool, ToolRegistry
@@ -43,6 +44,10 @@ class Sources(Protocol):
         """The configured effects by glob over tool names, and whether the source is trusted."""
         ...
 
+    def connection_key(self, source_id: str, caller: Caller) -> str | None:
+        """Names the connection that a caller's requests use where the source keeps several; None for the shared one."""
+        ...
+
     async def learn(self, name: str) -> bool:
         """Connect the source that a name seems to belong to, if it was never listed; whether it now is."""
         ...
@@ -59,6 +64,7 @@ class Broker:
         journal: Where calls are recorded.
         parking: Where calls wait for input.
         fit: How results are made to fit a caller's budget.
+        flow: Remembers what callers have read.
         approver: Asked where the policy says so; without one such calls are refused.
     """
 
@@ -72,6 +78,7 @@ class Broker:
         journal: Journal | None = None,
         parking: Parking | None = None,
         fit: Fit | None = None,
+        flow: DataFlow | None = None,
         approver: Approver | None = None,
     ) -> None:
         self._sources = sources
@@ -81,6 +88,7 @@ class Broker:
         self._journal: Journal = journal or NoJournal()
         self._parking: Parking = parking or NoParking()
         self._fit: Fit = fit or Whole()
+        self._flow: DataFlow = flow or NoDataFlow()
         self._approver = approver
         self._preparer = Preparer()
 
@@ -108,7 +116,7 @@ class Broker:
             ServerError: The server can't be reached, refused, or its answer never came; see its subclasses.
         """
         if options.token is not None:
-            return await self._parking.resume(options.token, options)
+            return await self._parking.resume(options.token, caller, options)
         prepared: Prepared | None = None
         if method == "tools/call":
             source, tool = await self._tool(target, caller)
@@ -122,8 +130,8 @@ class Broker:
                 raise UsageError(f"There is no server {shown(target)}.")
             await source.ensure()
             call = Call(method, target, source.id, arguments or {}, caller, None, "read")
-        await self._authorise(call)
-        outcome = await self._dispatch(source, call, options)
+        decision = await self._authorise(call)
+        outcome = await self._dispatch(source, call, decision, options)
         if prepared is not None:
             outcome = replace(outcome, changes=prepared.changes, unvalidated=prepared.unvalidated)
         return await self._finish(outcome, options)
@@ -149,28 +157,30 @@ class Broker:
         params = {"name": tool.name, "arguments": prepared.arguments}
         return Call("tools/call", tool.id, source.id, params, caller, tool, effect)
 
-    async def _authorise(self, call: Call) -> None:
+    async def _authorise(self, call: Call) -> Decision:
         decision = self._policy.decide(call)
         if decision.verdict == "allow":
-            return
+            return decision
         approved = (
             decision.verdict == "ask" and self._approver is not None and await self._approver(call, decision.reason)
         )
-        if not approved:
-            reason = f": {decision.reason}" if decision.reason else "."
-            raise DeniedError(f"The call of {call.target} is not allowed{reason}")
+        if approved:
+            return decision
+        await self._journal.stopped(call, "denied", decision)
+        reason = f": {decision.reason}" if decision.reason else "."
+        raise DeniedError(f"The call of {call.target} is not allowed{reason}")
 
-    async def _dispatch(self, source: Source, call: Call, options: Options) -> Outcome:
+    async def _dispatch(self, source: Source, call: Call, decision: Decision, options: Options) -> Outcome:
         """Send the call, and classify what came back; an effect is on record before it leaves."""
-        recorded = call.effect != "read"
-        if recorded:
-            await self._journal.started(call)
+        await self._journal.started(call, decision)
         ending: Ending = "unknown"
         detail = ""
+        result: JsonObject | None = None
+        connection = self._sources.connection_key(source.id, call.caller)
+        context = RequestContext(options.timeout, options.on_progress, options.meta, connection)
         try:
-            result = await source.request(
-                call.method, call.params, RequestContext(options.timeout, options.on_progress, options.meta)
-            )
+            result = await source.request(call.method, call.params, context)
+            self._flow.learned(call, result)
             outcome = classify(call, result)
             ending = _ENDINGS[outcome.kind]
             return outcome
@@ -184,9 +194,8 @@ class Broker:
             ending, detail = "failed", str(error)
             raise
         finally:
-            if recorded:
-                with anyio.CancelScope(shield=True):
-                    await self._journal.ended(call, ending, detail)
+            with anyio.CancelScope(shield=True):
+                await self._journal.ended(call, ending, detail, result)
 
     def _unknown(self, call: Call, error: ServerError) -> ServerError:
         """What a caller is told when the answer never came: after an effect, not to repeat it blindly."""
@@ -201,7 +210,7 @@ class Broker:
     async def _finish(self, outcome: Outcome, options: Options) -> Outcome:
         if outcome.kind == "input_required":
             return await self._parking.park(outcome.call, outcome)
-        result, handle = await self._fit.fit(outcome.result, options.budget, outcome.call.caller)
+        result, handle = await self._fit.fit(outcome.result, options.budget, outcome.call)
         return outcome if handle is None else replace(outcome, result=result, handle=handle)
 
 

@@ -1,5 +1,7 @@
 """Who asks, and for what: the words that the broker and its parts share."""
 
+import hashlib
+import json
 import secrets
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
@@ -13,6 +15,9 @@ Effect = Literal["read", "write", "destructive", "unknown"]
 Origin = Literal["direct", "script", "console"]
 """What made a request: a model or program through a face, a script, or a person on the console."""
 
+Face = Literal["library", "stdio", "http", "cli"]
+"""The door through which a request came in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Principal:
@@ -23,11 +28,31 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """A principal in one conversation. Grants, labels and handles belong to a caller."""
+    """A principal in one conversation. Grants, labels and handles belong to a caller.
+
+    Attributes:
+        principal: Who.
+        conversation: Which conversation; empty where there is only one.
+        origin: What made the request.
+        face: Where it came in.
+        run: The script run that it belongs to; empty for requests that are no script's.
+    """
 
     principal: Principal = field(default_factory=Principal)
     conversation: str = ""
     origin: Origin = "direct"
+    face: Face = "library"
+    run: str = ""
+
+    @property
+    def key(self) -> str:
+        """One text for principal and conversation: equal for all requests of one caller, whatever made them."""
+        return json.dumps([self.principal.name, self.conversation], ensure_ascii=False)
+
+    @property
+    def run_key(self) -> str:
+        """The same for the one run; of a request that is no script's, the caller's."""
+        return json.dumps([self.principal.name, self.conversation, self.run]) if self.run else self.key
 
 
 LOCAL = Caller()
@@ -63,6 +88,12 @@ class Call:
         """The arguments of a tool call or prompt; empty for other requests."""
         arguments = self.params.get("arguments")
         return cast("JsonObject", arguments) if isinstance(arguments, dict) else {}
+
+    @property
+    def digest(self) -> str:
+        """32 hex digits over what is asked for: request, target and params, whatever the order of members."""
+        asked = json.dumps([self.method, self.target, self.params], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(asked.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from toolcrib.broker.call import Call, Options, Outcome
+from toolcrib.broker.call import Call, Caller, Options, Outcome
 from toolcrib.errors import UsageError
 
 
@@ -13,7 +13,7 @@ class Parking(Protocol):
         """Keep a call that the server answered with questions; the outcome carries the token to come back."""
         ...
 
-    async def resume(self, token: str, options: Options) -> Outcome:
+    async def resume(self, token: str, caller: Caller, options: Options) -> Outcome:
         """Come back to a parked call with the answers.
 
         Raises:
@@ -29,7 +29,7 @@ class NoParking:
         """The outcome, unchanged."""
         return outcome
 
-    async def resume(self, token: str, options: Options) -> Outcome:
+    async def resume(self, token: str, caller: Caller, options: Options) -> Outcome:
         """Refuse: nothing was parked.
 
         Raises:

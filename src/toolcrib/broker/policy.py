@@ -10,10 +10,17 @@ from toolcrib.broker.call import Call, Principal
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a policy says of a call, and why."""
+    """What a policy says of a call, and why.
+
+    Attributes:
+        verdict: What to do with it.
+        reason: Why, for a person or a model.
+        rule: What decided, for the journal; empty when nothing spoke against the call.
+    """
 
     verdict: Literal["allow", "ask", "deny"]
     reason: str = ""
+    rule: str = ""
 
 
 ALLOW = Decision("allow")

@@ -4,14 +4,14 @@ import json
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
-from toolcrib.broker.call import Caller
+from toolcrib.broker.call import Call
 from toolcrib.catalog import JsonObject
 
 
 class Fit(Protocol):
     """Makes a result fit a budget."""
 
-    async def fit(self, result: JsonObject, budget: int | None, caller: Caller) -> tuple[JsonObject, str | None]:
+    async def fit(self, result: JsonObject, budget: int | None, call: Call) -> tuple[JsonObject, str | None]:
         """The result whole with None, or a preview with the handle under which the whole is kept."""
         ...
 
@@ -19,7 +19,7 @@ class Fit(Protocol):
 class Whole:
     """Hands every result on whole, whatever its size."""
 
-    async def fit(self, result: JsonObject, budget: int | None, caller: Caller) -> tuple[JsonObject, str | None]:
+    async def fit(self, result: JsonObject, budget: int | None, call: Call) -> tuple[JsonObject, str | None]:
         """The result, unchanged."""
         return result, None
 

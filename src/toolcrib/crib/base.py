@@ -28,6 +28,7 @@ from toolcrib.crib.listings import Listings
 from toolcrib.crib.narrowing import Narrowing
 from toolcrib.crib.opening import connected_clients, index_file, server_lists
 from toolcrib.crib.presence import record_presence
+from toolcrib.crib.shared import SharedStore
 from toolcrib.crib.shelf import Shelf
 from toolcrib.crib.sources import SourceTable, list_clients
 from toolcrib.errors import UsageError
@@ -65,6 +66,7 @@ class CribBase:
         self._variables = variables or Variables(inputs=self._inputs)
         self._state_dir = Path(state_dir or user_state_dir())
         self._instance = secrets.token_hex(16)
+        self._shared = SharedStore(self._state_dir, self._instance)
         self._sources = SourceTable(self.registry, self._is_off)
         policy = policy or server_lists(config)
         self._access = Access(self.registry, policy)
@@ -130,6 +132,7 @@ class CribBase:
         """Hold everything that lives as long as the crib, in one task that enters and leaves it."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
+            self._shared.start(tasks)
             self._pool = ServerPool(
                 self.config,
                 tasks,
@@ -145,18 +148,12 @@ class CribBase:
                 self._hashes[server.id] = server.config.config_hash
             self._dynamic.open(tasks)
             if self.config.servers:
-                tasks.start_soon(
-                    record_presence,
-                    self._state_dir,
-                    self._instance,
-                    self.events,
-                    lambda: self.servers,
-                    self._hashes,
-                )
+                tasks.start_soon(record_presence, self._shared, self.events, lambda: self.servers, self._hashes)
             await list_clients(self._clients, self._sources, self.registry, tasks, self._closing)
             self._opened.set()
             await self._closing.wait()
             await self._pool.close()
+            await self._shared.close()
             tasks.cancel_scope.cancel()
 
     def _follow_switches(self) -> TaskGroup:

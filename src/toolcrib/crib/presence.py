@@ -1,16 +1,14 @@
-"""What other processes can see of this one: its lease, and the states of the servers that it runs.
-
-Nothing is written, and no database engine loaded, before a server's state first changes: a crib that only
-searches leaves no trace.
-"""
+"""What other processes can see of this one: the states of the servers that it runs."""
 
 import socket
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import anyio
 import anyio.to_thread
 
+from toolcrib.crib.shared import SharedStore
 from toolcrib.errors import StoreError
 from toolcrib.events import EventBus, Missed, ServerStateChanged
 from toolcrib.servers import ServerStatus
@@ -31,46 +29,32 @@ Hashes = Mapping[str, str]
 
 
 async def record_presence(
-    state_dir: Path, instance: str, events: EventBus, statuses: Callable[[], list[ServerStatus]], hashes: Hashes
+    shared: SharedStore, events: EventBus, statuses: Callable[[], list[ServerStatus]], hashes: Hashes
 ) -> None:
-    """Keep this instance's lease and its servers' states in the shared store, until cancelled.
+    """Keep the states of this instance's servers in the shared store, until cancelled.
 
     A store that can't be used costs only what others can see: this instance goes on without it.
 
     Args:
-        state_dir: The folder that the instances share.
-        instance: This instance's id.
+        shared: The store that the instances share.
         events: Tells when a state changes.
         statuses: The states now.
         hashes: See `Hashes`.
     """
+    begun = False
     with events.subscribe() as changes:
         async for change in changes:
-            if isinstance(change, ServerStateChanged):
-                break
-        try:
-            store = await anyio.to_thread.run_sync(open_store, state_dir / STORE_FILE)
-        except StoreError:
-            return
-        try:
-            lease = await Lease.acquire(store, instance)
-            try:
-                await _end_leftovers(store)
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(lease.keep)
-                    await _record(lease, statuses(), hashes)
-                    async for change in changes:
-                        changed = statuses()
-                        if isinstance(change, ServerStateChanged):
-                            await _record(lease, [each for each in changed if each.id == change.server], hashes)
-                        elif isinstance(change, Missed):
-                            await _record(lease, changed, hashes)
-            finally:
-                await lease.release()
-        except* StoreError:
-            pass
-        finally:
-            store.close()
+            if not isinstance(change, ServerStateChanged | Missed):
+                continue
+            changed = statuses()
+            if begun and isinstance(change, ServerStateChanged):
+                changed = [each for each in changed if each.id == change.server]
+            with suppress(StoreError):
+                lease = await shared.lease()
+                if not begun:
+                    await _end_leftovers(await shared.opened())
+                await _record(lease, changed, hashes)
+                begun = True
 
 
 async def states_elsewhere(state_dir: Path, instance: str, hashes: Hashes) -> dict[str, ServerState]:

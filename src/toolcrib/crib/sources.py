@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.broker import Effect
+from toolcrib.broker import Caller, Effect
 from toolcrib.catalog import Source, ToolRegistry
 from toolcrib.errors import ServerError
 from toolcrib.functions import LocalFunctions
@@ -58,6 +58,10 @@ class SourceTable:
             options = source.config.options
             return cast("Mapping[str, Effect]", options.effects), options.trust == "trusted"
         return {}, isinstance(source, LocalFunctions)
+
+    def connection_key(self, source_id: str, caller: Caller) -> str | None:
+        """See `Sources.connection_key`: every source has one connection, shared by all."""
+        return None
 
     async def learn(self, name: str) -> bool:
         """Connect the source that a name begins with, if it was never listed; whether it is listed now.

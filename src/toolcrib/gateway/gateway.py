@@ -31,6 +31,7 @@ from toolcrib.catalog import JsonObject
 from toolcrib.crib import Crib
 from toolcrib.errors import UsageError
 from toolcrib.gateway.answers import enveloped
+from toolcrib.gateway.callers import Callers
 from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, SEARCH_TOOLS, MetaTools
 
 logger = logging.getLogger(__name__)
@@ -61,6 +62,7 @@ class Gateway:
 
     def __init__(self, crib: Crib) -> None:
         self._tools = MetaTools(crib)
+        self._callers = Callers()
         self._answers: Mapping[str, Callable[[_Context, JsonObject], Awaitable[JsonObject]]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -95,7 +97,7 @@ class Gateway:
     async def _list_tools(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
         if ctx.params is not None and ctx.params.get("cursor") is not None:
             raise UsageError("There is no such page of tools.", hint="The list is one page; ask without a cursor.")
-        return {**envelope, "tools": self._tools.definitions()}
+        return {**envelope, "tools": self._tools.definitions(self._callers.caller(ctx))}
 
     async def _call_tool(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
         params = ctx.params or {}
@@ -106,7 +108,8 @@ class Gateway:
             on_progress=ctx.session.report_progress,
             meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
         )
-        answer = await self._tools.call(params["name"], params.get("arguments") or {}, options=options)
+        caller = self._callers.caller(ctx)
+        answer = await self._tools.call(params["name"], params.get("arguments") or {}, caller, options)
         return enveloped(answer, envelope, ctx.protocol_version)
 
     def _input_schema(self, name: str) -> JsonObject | None:

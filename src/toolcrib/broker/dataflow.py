@@ -1,0 +1,56 @@
+"""Where data came from and where it goes: the seam that sees every result, and is asked about every call."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from toolcrib.broker.call import Call, Caller
+from toolcrib.catalog import JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A value in the arguments of a call that an earlier result held.
+
+    Attributes:
+        tool_id: The tool whose result held it.
+        call_id: The call that gave the result.
+        argument: Where in the arguments the value stands, as a JSON Pointer.
+        excerpt: The beginning of what both have in common.
+    """
+
+    tool_id: str
+    call_id: str
+    argument: str
+    excerpt: str
+
+
+class DataFlow(Protocol):
+    """Remembers what callers have read."""
+
+    def labels(self, caller: Caller) -> frozenset[str]:
+        """The labels of all that the caller, or its run, has read so far."""
+        ...
+
+    def traces(self, call: Call) -> Sequence[Trace]:
+        """Which earlier results of the caller the call's arguments hold values of."""
+        ...
+
+    def learned(self, call: Call, result: JsonObject) -> None:
+        """Take in what a caller has just read."""
+        ...
+
+
+class NoDataFlow:
+    """Remembers nothing."""
+
+    def labels(self, caller: Caller) -> frozenset[str]:
+        """None."""
+        return frozenset()
+
+    def traces(self, call: Call) -> Sequence[Trace]:
+        """None."""
+        return ()
+
+    def learned(self, call: Call, result: JsonObject) -> None:
+        """Remember nothing."""
