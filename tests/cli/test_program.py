@@ -287,7 +287,7 @@ def _read(descriptor: int) -> bytes:
 def test_help_and_the_import_load_neither_mcp_nor_numpy_nor_rich(words: list[str]) -> None:
     heavy = {"mcp", "numpy", "rich", "jsonschema_rs", "sqlalchemy", "starlette", "anyio", "asyncio"}
     if len(words) == 1:  # a command's own help loads its module, which knows the configuration
-        heavy |= {"pydantic", "pyjson5", "keyring"}
+        heavy |= {"pydantic", "keyring"}
     code = f"""
 import sys, toolcrib
 assert not {heavy} & set(sys.modules)
