@@ -203,6 +203,21 @@ class Crib(CribBase):
             return answer
         return replace(answer, off=await self._dynamic.fitting(answer.query, caller, server))
 
+    async def tools(self, *, caller: Caller = LOCAL) -> list[Tool]:
+        """All tools that the caller may know of, with their full definitions, server by server.
+
+        Servers that were never listed are, as for a search; one that can't be costs only its own tools.
+        """
+        tasks = self._follow_switches()
+        if self._lists_first:
+            await self._listings.wait_for_first(tasks, None)
+
+        async def ask() -> list[Tool]:
+            visible = self._access.visible(caller.principal)
+            return [tool for tool in self.registry.tools() if tool.id in visible and not self._is_off(tool.server)]
+
+        return await self._listings.answered(ask)
+
     async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
         """One tool with its full definition, by its id or another spelling of it.
 

@@ -83,8 +83,13 @@ def tool_signature(tool: Tool) -> str:
     return signature(tool.id, tool.input_schema, tool.output_schema)
 
 
-def error_text(error: ToolcribError) -> str:
-    """An error as a model reads it; with wrong arguments, also the tool's signature and schema."""
+def error_text(error: ToolcribError, *, longest: int | None = _SCHEMA_CHARACTERS) -> str:
+    """An error as a model reads it; with wrong arguments, also the tool's signature and schema.
+
+    Args:
+        error: The error.
+        longest: Most characters of a schema that is shown; None shows any.
+    """
     if not isinstance(error, InvalidArgumentsError):
         return str(error)
     tool = error.tool
@@ -92,7 +97,7 @@ def error_text(error: ToolcribError) -> str:
     lines += [f"- {problem.path or '/'}: {problem.message}" for problem in error.result.errors]
     lines.append(f"Signature: {tool_signature(tool)}")
     schema = compact(tool.input_schema)
-    if len(schema) <= _SCHEMA_CHARACTERS:
+    if longest is None or len(schema) <= longest:
         lines.append(f"Schema: {schema}")
     else:
         lines.append(f"The schema is long; get_tool_details shows it: {tool.id}")

@@ -75,15 +75,25 @@ class MetaTools:
         if not self.knows(name):
             raise UsageError(f"There is no tool {shown(name)} here.", hint=f"Call other tools by {CALL_TOOL}.")
         try:
-            if name == SEARCH_TOOLS:
-                return await self._search(arguments, caller)
-            if name == GET_TOOL_DETAILS:
-                return await self._details(arguments, caller)
-            if name == CALL_TOOL:
-                return await self._call(arguments, caller, options or Options())
-            return text_result(await self._servers(name, arguments, caller))
+            return await self.answer(name, arguments, caller, options)
         except ToolcribError as error:
             return text_result(error_text(error), is_error=True)
+
+    async def answer(
+        self, name: str, arguments: JsonObject, caller: Caller = LOCAL, options: Options | None = None
+    ) -> JsonObject:
+        """Answer a call of one of the constant tools; as `call`, but what went wrong is raised.
+
+        Raises:
+            ToolcribError: Whatever is wrong with the call, or went wrong with it.
+        """
+        if name == SEARCH_TOOLS:
+            return await self._search(arguments, caller)
+        if name == GET_TOOL_DETAILS:
+            return await self._details(arguments, caller)
+        if name == CALL_TOOL:
+            return await self._call(arguments, caller, options or Options())
+        return text_result(await self._servers(name, arguments, caller))
 
     async def _search(self, arguments: JsonObject, caller: Caller) -> JsonObject:
         query = text(arguments, "query", "queries", "q") or ""
