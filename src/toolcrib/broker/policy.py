@@ -1,11 +1,12 @@
 """What may be called: the seam that every request passes before it leaves."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, Protocol
 
 from toolcrib.broker.call import Call, Principal
+from toolcrib.catalog import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,21 +17,47 @@ class Decision:
         verdict: What to do with it.
         reason: Why, for a person or a model.
         rule: What decided, for the journal; empty when nothing spoke against the call.
+        approval: The approval or the grant that let a call go on that was asked about, or that was refused one;
+            empty where nobody was asked.
+        approved_by: Who answered: `approver`, `client`, or `inbox` and the user's name; empty likewise.
     """
 
     verdict: Literal["allow", "ask", "deny"]
     reason: str = ""
     rule: str = ""
+    approval: str = ""
+    approved_by: str = ""
 
 
 ALLOW = Decision("allow")
 
 
+@dataclass(frozen=True, slots=True)
+class ListedTool:
+    """A tool of the catalog whose definition may still be on disk.
+
+    Attributes:
+        id: Its id.
+        name: Its name on the wire.
+        read: Gives the tool with its definition; thousands of them take a second to read.
+    """
+
+    id: str
+    name: str
+    read: Callable[[], Tool]
+
+
 class Policy(Protocol):
     """Decides what a principal may know of, and what it may call."""
 
-    def hides(self, principal: Principal, server: str, tool_name: str) -> bool:
-        """Whether a tool is wholly denied: it is then outside the visible set, as if it did not exist."""
+    def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
+        """Whether a tool is wholly denied: it is then outside the visible set, as if it did not exist.
+
+        Args:
+            principal: Who must not know of it.
+            server: Id of the source.
+            tool: The tool; None asks whether the source is denied as a whole, whatever it offers.
+        """
         ...
 
     def decide(self, call: Call) -> Decision:
@@ -50,13 +77,20 @@ class ServerLists:
         self._allow = {server: tuple(globs) for server, globs in allow.items()}
         self._deny = {server: tuple(globs) for server, globs in deny.items() if globs}
 
-    def hides(self, principal: Principal, server: str, tool_name: str) -> bool:
-        """Whether the lists leave the tool out."""
+    def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
+        """Whether the lists leave the tool out; they say nothing of what else a source has."""
+        return tool is not None and self.reason(server, tool.name) is not None
+
+    def reason(self, server: str, tool_name: str) -> str | None:
+        """Why the lists leave a tool out, or None."""
         allowed = self._allow.get(server)
         if allowed is not None and not any(fnmatchcase(tool_name, glob) for glob in allowed):
-            return True
-        return any(fnmatchcase(tool_name, glob) for glob in self._deny.get(server, ()))
+            return f"the `allow` list of {server} does not have it"
+        if any(fnmatchcase(tool_name, glob) for glob in self._deny.get(server, ())):
+            return f"the `deny` list of {server} has it"
+        return None
 
     def decide(self, call: Call) -> Decision:
-        """Whatever is visible may be called."""
-        return ALLOW
+        """Whatever the lists leave in may be called."""
+        reason = None if call.tool is None else self.reason(call.source, call.tool.name)
+        return ALLOW if reason is None else Decision("deny", reason, "lists")
