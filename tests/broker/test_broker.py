@@ -16,6 +16,7 @@ from toolcrib.broker import (
     Effect,
     Ending,
     InvalidArgumentsError,
+    ListedTool,
     Options,
     Outcome,
     Policy,
@@ -120,7 +121,7 @@ class Says:
     def __init__(self, verdict: Any) -> None:
         self.decision = Decision(verdict, "by rule 1")
 
-    def hides(self, principal: Principal, server: str, tool_name: str) -> bool:
+    def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
         return False
 
     def decide(self, call: Call) -> Decision:
@@ -338,8 +339,8 @@ async def test_other_requests_go_to_their_source() -> None:
 
 async def test_principals_have_visible_sets_of_their_own() -> None:
     class ByName:
-        def hides(self, principal: Principal, server: str, tool_name: str) -> bool:
-            return principal.name == "guest" and tool_name == "drop"
+        def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
+            return principal.name == "guest" and tool is not None and tool.name == "drop"
 
         def decide(self, call: Call) -> Decision:
             return ALLOW

@@ -177,6 +177,18 @@ def test_a_bare_name_resolves_when_it_is_unique() -> None:
         registry.tool("add")
 
 
+def test_a_server_keeps_its_version_while_only_others_change() -> None:
+    registry = ToolRegistry()
+    registry.cache_from_maps([{"name": "a"}], server="one")
+    first = registry.version_of("one")
+    registry.cache_from_maps([{"name": "a"}], server="other")
+    assert registry.version_of("one") == first < registry.version_of("other") == registry.version
+    registry.cache_from_maps([{"name": "a"}], server="one")
+    assert registry.version_of("one") > registry.version_of("other")
+    registry.remove("one")
+    assert registry.version_of("one") == registry.version_of("nobody") == -1
+
+
 def test_every_change_raises_the_version() -> None:
     registry = ToolRegistry()
     versions = [registry.version]

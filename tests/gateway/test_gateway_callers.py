@@ -8,7 +8,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from toolcrib import Crib
-from toolcrib.broker import ALLOW, Call, Caller, Decision, Principal
+from toolcrib.broker import ALLOW, Call, Caller, Decision, ListedTool, Principal
 from toolcrib.gateway import Gateway
 from toolcrib.gateway.callers import CONVERSATION_META, IDLE_WINDOW, Callers
 from toolcrib.servers.wire import raw_request
@@ -22,7 +22,7 @@ class Seen:
     def __init__(self) -> None:
         self.callers: list[Caller] = []
 
-    def hides(self, principal: Principal, server: str, tool_name: str) -> bool:
+    def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
         return False
 
     def decide(self, call: Call) -> Decision:

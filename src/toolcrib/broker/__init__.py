@@ -7,7 +7,7 @@ from toolcrib.broker.dataflow import DataFlow, NoDataFlow, Trace
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.parking import NoParking, Parking
-from toolcrib.broker.policy import ALLOW, Decision, Policy, ServerLists
+from toolcrib.broker.policy import ALLOW, Decision, ListedTool, Policy, ServerLists
 from toolcrib.broker.prepare import InvalidArgumentsError
 from toolcrib.broker.results import Fit, Whole, content_of, repeats_structure, same_json, text_of, value_of
 
@@ -28,6 +28,7 @@ __all__ = [
     "Fit",
     "InvalidArgumentsError",
     "Journal",
+    "ListedTool",
     "NoDataFlow",
     "NoJournal",
     "NoParking",

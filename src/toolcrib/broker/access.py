@@ -1,7 +1,9 @@
 """The visible set: which tool ids a principal may know of."""
 
+from functools import partial
+
 from toolcrib.broker.call import Principal
-from toolcrib.broker.policy import Policy
+from toolcrib.broker.policy import ListedTool, Policy
 from toolcrib.catalog import ToolRegistry, VisibleSet
 from toolcrib.errors import UnknownToolError
 from toolcrib.schema import Aliases
@@ -10,8 +12,8 @@ from toolcrib.schema import Aliases
 class Access:
     """Compiles visible sets, and resolves names within them.
 
-    A set is compiled once per principal and version of the catalog. Names, near misses and candidates come
-    from the set alone: what is outside it is answered as if it did not exist.
+    A set is compiled once per principal and version of the catalog, and of that only what has changed. Names,
+    near misses and candidates come from the set alone: what is outside it is answered as if it did not exist.
 
     Args:
         registry: The catalog.
@@ -23,6 +25,7 @@ class Access:
         self._policy = policy
         self._version = -1
         self._sets: dict[Principal, VisibleSet] = {}
+        self._parts: dict[tuple[Principal, str], tuple[int, list[str]]] = {}
         self._aliases: Aliases | None = None
 
     def visible(self, principal: Principal) -> VisibleSet:
@@ -31,12 +34,13 @@ class Access:
         found = self._sets.get(principal)
         if found is None:
             found = self._sets[principal] = VisibleSet(
-                tool_id
-                for server in self._registry.servers
-                for tool_id, name in self._registry.raw_names(server).items()
-                if not self._policy.hides(principal, server, name)
+                tool_id for server in self._registry.servers for tool_id in self._visible_of(server, principal)
             )
         return found
+
+    def hides_source(self, source_id: str, principal: Principal) -> bool:
+        """Whether a source is denied as a whole: it is then answered as if it were not configured."""
+        return self._policy.hides(principal, source_id, None)
 
     def resolve(self, name: str, principal: Principal) -> str:
         """The tool id that a name stands for: an exact id first, then other spellings.
@@ -58,8 +62,25 @@ class Access:
             )
         return self._aliases.resolve(name, visible)
 
+    def _visible_of(self, server: str, principal: Principal) -> list[str]:
+        """The visible ids of one server. A policy may have to read the definitions for it, so it is kept."""
+        version = self._registry.version_of(server)
+        kept, ids = self._parts.get((principal, server), (None, []))
+        if kept != version:
+            ids = [
+                tool_id
+                for tool_id, name in self._registry.raw_names(server).items()
+                if not self._policy.hides(
+                    principal, server, ListedTool(tool_id, name, partial(self._registry.tool, tool_id))
+                )
+            ]
+            self._parts[principal, server] = (version, ids)
+        return ids
+
     def _refresh(self) -> None:
         if self._version != self._registry.version:
             self._version = self._registry.version
             self._sets.clear()
             self._aliases = None
+            gone = {server for _, server in self._parts}.difference(self._registry.servers)
+            self._parts = {key: part for key, part in self._parts.items() if key[1] not in gone}

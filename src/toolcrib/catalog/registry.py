@@ -31,6 +31,7 @@ class _Part:
     keys: dict[str, int]
     names: dict[str, int]
     definitions: Definitions
+    version: int
 
 
 class ToolRegistry:
@@ -116,8 +117,8 @@ class ToolRegistry:
                 ids = {**before, **tool_ids(server, names, before)}
             self._ids[server] = ids
             keys = {ids[name]: index for name, index in names.items()}
-        self._parts[server] = _Part(keys, names, definitions)
         self._changed()
+        self._parts[server] = _Part(keys, names, definitions, self._version)
 
     def remove(self, server: str) -> None:
         """Forget one server's tools."""
@@ -179,6 +180,11 @@ class ToolRegistry:
             part = self._parts.get(part_server)
             for key in part.keys if part else ():
                 yield self._read(part_server, key)
+
+    def version_of(self, server: str) -> int:
+        """The version at which one server's tools last changed; -1 when it has none."""
+        part = self._parts.get(server)
+        return part.version if part else -1
 
     def keys(self, server: str) -> list[str]:
         """The tool ids of one server, in the order of its listing."""

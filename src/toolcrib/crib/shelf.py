@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.broker import Access, Call, Decision, Policy, Principal
+from toolcrib.broker import Access, Call, Decision, ListedTool, Policy, Principal
 from toolcrib.catalog import Source, ToolRegistry
 from toolcrib.crib.index import Index
 from toolcrib.errors import StoreError
@@ -114,9 +114,9 @@ class _ListedOnly:
         self._policy = policy
         self._unlisted = unlisted
 
-    def hides(self, principal: Principal, server: str, tool_name: str) -> bool:
+    def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
         """See `Policy.hides`."""
-        return not self._unlisted(server) and self._policy.hides(principal, server, tool_name)
+        return self._policy.hides(principal, server, None if self._unlisted(server) else tool)
 
     def decide(self, call: Call) -> Decision:
         """See `Policy.decide`; nothing on the shelf is ever called."""
