@@ -54,10 +54,10 @@ class LocalFunctions:
         self._definitions[name] = _definition(name, function)
         self._functions[name] = validate_call(function)
 
-    async def ensure(self) -> None:
+    async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Nothing to do: functions are always there."""
 
-    async def list(self, method: ListMethod) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         """The definitions for `tools/list`; nothing for the other lists."""
         return self.definitions if method == "tools/list" else []
 

@@ -7,7 +7,9 @@ from toolcrib.catalog.sent import as_sent, definition_tokens
 from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
 from toolcrib.catalog.source import (
     LIST_MEMBERS,
+    LOCAL_PRINCIPAL,
     NO_CONTEXT,
+    ClientSide,
     ListMethod,
     OnProgress,
     RequestContext,
@@ -19,7 +21,9 @@ from toolcrib.catalog.visible import VisibleSet
 
 __all__ = [
     "LIST_MEMBERS",
+    "LOCAL_PRINCIPAL",
     "NO_CONTEXT",
+    "ClientSide",
     "Definitions",
     "FileDefinitions",
     "JsonObject",

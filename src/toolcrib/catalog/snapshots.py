@@ -38,6 +38,8 @@ class Snapshot:
         listed_at: Seconds since the epoch.
         ids: The tools' ids by raw name, also of tools that are gone: an id never moves to another tool.
         definitions: The tools.
+        private: The server says that the listing is for nobody but whom it was fetched for.
+        owner: The principal that it was fetched for; empty where nobody in particular asked.
     """
 
     server: str
@@ -48,6 +50,8 @@ class Snapshot:
     listed_at: float
     ids: Mapping[str, str]
     definitions: Definitions = field(repr=False)
+    private: bool = False
+    owner: str = ""
 
     @property
     def modern(self) -> bool:
@@ -69,6 +73,9 @@ class Snapshot:
         discovered: Mapping[str, Any],
         tools: Iterable[Mapping[str, Any]],
         previous: "Snapshot | None" = None,
+        *,
+        private: bool = False,
+        owner: str = "",
     ) -> "Snapshot":
         """A snapshot of a listing just made, with the definitions in memory.
 
@@ -79,12 +86,15 @@ class Snapshot:
             discovered: The raw result of `server/discover` or `initialize`.
             tools: All definitions, as sent.
             previous: The listing before, whose ids stay taken.
+            private: See `Snapshot`.
+            owner: See `Snapshot`.
         """
         definitions = MemoryDefinitions(tools)
         before: Mapping[str, str] = {} if previous is None else previous.ids
         ids = {**before, **tool_ids(server, definitions.names, before)}
         digest = hashlib.sha256(b"\n".join(definitions.lines)).hexdigest()
-        return cls(server, config_hash, protocol_version, discovered, digest, time.time(), ids, definitions)
+        now = time.time()
+        return cls(server, config_hash, protocol_version, discovered, digest, now, ids, definitions, private, owner)
 
 
 class SnapshotStore:
@@ -97,16 +107,22 @@ class SnapshotStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def load(self, server: str, config_hash: str) -> Snapshot | None:
-        """The stored snapshot, or None when there is none or it can't be used."""
+    def load(self, server: str, config_hash: str, owner: str = "") -> Snapshot | None:
+        """The stored snapshot, or None when there is none or it can't be used.
+
+        Args:
+            server: The server's id.
+            config_hash: Hash of its configuration.
+            owner: The principal that it was fetched for; empty for what nobody in particular asked for.
+        """
         try:
-            header = parse_line(self._header(server, config_hash).read_bytes())
-            if header["format"] != FORMAT or header["config_hash"] != config_hash:
+            header = parse_line(self._header(server, config_hash, owner).read_bytes())
+            if header["format"] != FORMAT or (header["config_hash"], header.get("owner", "")) != (config_hash, owner):
                 return None
             digest = str(header["digest"])
             names = cast("list[str]", header["names"])
             spans = _spans(cast("list[int]", header["lengths"]))
-            path = self._lines(server, digest)
+            path = self._lines(server, digest, owner)
             if path.stat().st_size != sum(length + 1 for _, length in spans) or len(names) != len(spans):
                 return None
             return Snapshot(
@@ -118,6 +134,8 @@ class SnapshotStore:
                 listed_at=float(header["listed_at"]),
                 ids=_all_ids(server, names, cast("dict[str, str]", header["ids"])),
                 definitions=FileDefinitions(path, names, spans),
+                private=header.get("private") is True,
+                owner=owner,
             )
         except (OSError, ValueError, KeyError, TypeError):
             return None
@@ -144,15 +162,17 @@ class SnapshotStore:
                 "discovered": snapshot.discovered,
                 "digest": snapshot.digest,
                 "listed_at": snapshot.listed_at,
+                "private": snapshot.private,
+                "owner": snapshot.owner,
                 "ids": {raw: each for raw, each in snapshot.ids.items() if each != f"{snapshot.server}.{raw}"},
                 "names": list(definitions.names),
                 "lengths": lengths,
             }
         )
-        path = self._lines(snapshot.server, snapshot.digest)
+        path = self._lines(snapshot.server, snapshot.digest, snapshot.owner)
         try:
             write_whole(path, (line + b"\n" for line in lines))
-            write_whole(self._header(snapshot.server, snapshot.config_hash), [header])
+            write_whole(self._header(snapshot.server, snapshot.config_hash, snapshot.owner), [header])
         except OSError as error:
             raise StoreError(
                 f"The snapshot of {snapshot.server} can't be written to {self.folder}: {error.strerror or error}.",
@@ -161,11 +181,11 @@ class SnapshotStore:
         self._forget_old(snapshot.server, path)
         return replace(snapshot, definitions=FileDefinitions(path, definitions.names, _spans(lengths)))
 
-    def _header(self, server: str, config_hash: str) -> Path:
-        return self.folder / f"{server[:80]}-{config_hash[:16]}.json"
+    def _header(self, server: str, config_hash: str, owner: str) -> Path:
+        return self.folder / f"{server[:80]}-{config_hash[:16]}{_owned(owner)}.json"
 
-    def _lines(self, server: str, digest: str) -> Path:
-        return self.folder / f"{server[:80]}-{digest[:32]}.tools"
+    def _lines(self, server: str, digest: str, owner: str) -> Path:
+        return self.folder / f"{server[:80]}-{digest[:32]}{_owned(owner)}.tools"
 
     def _forget_old(self, server: str, current: Path) -> None:
         """Delete a server's older definitions once no process is likely to read them any more."""
@@ -173,6 +193,11 @@ class SnapshotStore:
             with suppress(OSError):
                 if path != current and time.time() - path.stat().st_mtime > KEEP_SECONDS:
                     path.unlink()
+
+
+def _owned(owner: str) -> str:
+    """What marks a file as one principal's own; nothing for what is everybody's."""
+    return f"-{hashlib.sha256(owner.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}" if owner else ""
 
 
 def _all_ids(server: str, names: Sequence[str], stored: Mapping[str, str]) -> dict[str, str]:

@@ -21,11 +21,32 @@ LIST_MEMBERS: Mapping[ListMethod, str] = {
 """The member of a list result that holds the entries."""
 
 
+LOCAL_PRINCIPAL = "local"
+"""The name of the local user, on whose behalf everything is fetched that nobody in particular asked for."""
+
+
 class OnProgress(Protocol):
     """Receives the progress of a request under way."""
 
     async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
         """Take one report; total and message are None where the source says nothing of them."""
+        ...
+
+
+class ClientSide(Protocol):
+    """What stands behind a caller and can be asked: an MCP client, with the capabilities that it declared."""
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """Its `ClientCapabilities` as on the wire; only `roots`, `sampling` and `elicitation` are handed on."""
+        ...
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        """Answer what a server asks of the client, such as `roots/list`, with the result as on the wire.
+
+        Raises:
+            ProtocolError: The client refuses; code, text and data go to the server.
+        """
         ...
 
 
@@ -37,14 +58,18 @@ class RequestContext:
         timeout: Seconds until the request is given up; None leaves it to the source's own limit.
         on_progress: Asks the source for progress; None asks for none.
         meta: Members for the request's `_meta`, such as trace context.
-        connection_key: Names the caller whose own connection the request must use, where a server may ask
-            that caller something; None uses the shared connection.
+        connection_key: Names the caller or run whose own connection the request must use, where the source
+            keeps several; None uses the shared one.
+        client: What may be asked over that connection; None declares no capabilities and answers nothing.
+        principal: Who the answer is for: what a server marks as private is kept for this one alone.
     """
 
     timeout: float | None = None
     on_progress: OnProgress | None = None
     meta: Mapping[str, Any] = field(default_factory=dict[str, Any])
     connection_key: str | None = None
+    client: ClientSide | None = None
+    principal: str = LOCAL_PRINCIPAL
 
 
 NO_CONTEXT = RequestContext()
@@ -64,16 +89,23 @@ class Source(Protocol):
         """One line about the source from the configuration; empty when there is none."""
         ...
 
-    async def ensure(self) -> None:
+    async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Connect if need be, and bring the catalog up to what the source lists.
+
+        Args:
+            context: Whom it is for.
 
         Raises:
             ServerError: The source can't be reached.
         """
         ...
 
-    async def list(self, method: ListMethod) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         """All entries, over all pages, as the JSON that was sent.
+
+        Args:
+            method: What to list.
+            context: Whom it is for.
 
         Raises:
             ServerError: The source can't be reached or refuses.

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -51,12 +52,12 @@ class ConnectedClient:
         """The connection around the client's session."""
         return self._connection
 
-    async def ensure(self) -> None:
+    async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Nothing to do: whoever gave the client keeps it connected."""
 
-    async def list(self, method: ListMethod) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         """All entries over all pages, as sent. See `Source.list`."""
-        entries = await self._connection.list(method, _REQUEST_SECONDS)
+        entries, _ = await self._connection.list_all(method, _REQUEST_SECONDS)
         if method == "tools/list":
             return accepted_tools(self._connection.session, entries)[0]
         return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
@@ -66,7 +67,7 @@ class ConnectedClient:
     ) -> JsonObject:
         """Send one request and return its result as sent. See `Source.request`."""
         if context.timeout is None:
-            context = RequestContext(_REQUEST_SECONDS, context.on_progress, context.meta, context.connection_key)
+            context = replace(context, timeout=_REQUEST_SECONDS)
         try:
             return await self._connection.request(method, params, context)
         except RuntimeError as error:  # the SDK's word for a session that is not entered

@@ -1,16 +1,13 @@
 """One live connection to a server: the transport, the session on it, and requests that return raw JSON."""
 
-import math
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
-from mcp.client.session import ClientSession, IncomingMessage
+from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
-from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher
-from mcp.shared.transport_context import TransportContext
 from mcp_types import (
     CONNECTION_CLOSED,
     INTERNAL_ERROR,
@@ -18,11 +15,10 @@ from mcp_types import (
     PARSE_ERROR,
     ErrorData,
     Implementation,
-    ToolListChangedNotification,
 )
 
 from toolcrib import __version__
-from toolcrib.catalog import LIST_MEMBERS, JsonObject, ListMethod, RequestContext, RequestMethod
+from toolcrib.catalog import LIST_MEMBERS, ClientSide, JsonObject, ListMethod, RequestContext, RequestMethod
 from toolcrib.config import ResolvedServer
 from toolcrib.errors import (
     CallTimeoutError,
@@ -32,7 +28,11 @@ from toolcrib.errors import (
     UnknownOutcomeError,
 )
 from toolcrib.servers.auth import Need, Standing, hearing
+from toolcrib.servers.dispatching import OnHeard, WatchedDispatcher
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
+from toolcrib.servers.freshness import Freshness, freshness_of
+from toolcrib.servers.progress import Progress
+from toolcrib.servers.session import CallerSession
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import Watchdog
 from toolcrib.servers.wire import NO_ANSWER, raw_request
@@ -46,28 +46,12 @@ CLIENT_INFO = Implementation(name="toolcrib", version=__version__)
 
 _MOST_PAGES = 1_000
 
-_LONGEST_TTL = 24 * 3600.0
-"""Seconds: a longer promise is not believed."""
-
 _STATUS_ALONE = "Server returned an error response"
 _UNREAD = "Failed to parse "
 """How the SDK's transport words a status without a JSON-RPC error, and an answer that it can't read."""
 
 _EXIT_SECONDS = 1.0
 """Between the end of its output and the exit of a process."""
-
-
-class _WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
-    """The SDK's dispatcher, which also tells when its connection has ended."""
-
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.ended = anyio.Event()
-
-    def _fan_out_closed(self) -> None:
-        # Before the waiters wake, so that each can tell this end from an error that the server sent.
-        self.ended.set()
-        super()._fan_out_closed()
 
 
 @dataclass(slots=True)
@@ -130,24 +114,19 @@ class Connection:
         """Settle the protocol era; see `negotiate`."""
         self._negotiated = await negotiate(self.session, protocol, probe_timeout=probe_timeout)
 
-    async def list_with_ttl(self, method: ListMethod, timeout: float) -> tuple[list[Any], float | None]:
-        """All entries over all pages, as sent, and for how many seconds they count as fresh; a cursor that repeats
-        ends the list.
-
-        The time is the server's promise, of several pages the shortest; None where it makes none (specification
-        2026-07-28, server/utilities/caching).
+    async def list_all(self, method: ListMethod, timeout: float) -> tuple[list[Any], Freshness]:
+        """All entries over all pages, as sent, and how far they may be kept; a cursor that repeats ends the list.
 
         Raises:
             ServerError: See `send`.
         """
         entries: list[Any] = []
-        ttl: float | None = None
+        freshness: Freshness | None = None
         seen: set[str] = set()
         params: JsonObject = {}
         for _ in range(_MOST_PAGES):
             result = await self.send(method, params, RequestContext(timeout=timeout))
-            if isinstance(hint := result.get("ttlMs"), int | float) and hint > 0:
-                ttl = min(ttl or math.inf, min(hint / 1000, _LONGEST_TTL))
+            freshness = freshness_of(result, freshness)
             page = result.get(LIST_MEMBERS[method])
             if isinstance(page, list):
                 entries += cast("list[Any]", page)
@@ -156,11 +135,8 @@ class Connection:
                 break
             seen.add(cursor)
             params = {"cursor": cursor}
-        return entries, ttl
-
-    async def list(self, method: ListMethod, timeout: float) -> list[Any]:
-        """All entries over all pages, as sent; see `list_with_ttl`."""
-        return (await self.list_with_ttl(method, timeout))[0]
+        assert freshness is not None
+        return entries, freshness
 
     async def request(self, method: RequestMethod, params: JsonObject, context: RequestContext) -> JsonObject:
         """Send a request that may have an effect; see `send`."""
@@ -244,17 +220,18 @@ class Connection:
         self, scope: anyio.CancelScope, method: str, params: JsonObject, context: RequestContext
     ) -> JsonObject:
         limit = context.timeout
-        report = context.on_progress
-        if limit is not None:
-            scope.deadline = anyio.current_time() + limit
 
-        async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        def begin_anew() -> None:
             if limit is not None:
                 scope.deadline = anyio.current_time() + limit
-            if report is not None:
-                await report(progress, total, message)
 
-        return await raw_request(self.session, method, params, on_progress=None if report is None else on_progress)
+        begin_anew()
+        if context.on_progress is None:
+            return await raw_request(self.session, method, params)
+        progress = Progress(context.on_progress, begin_anew)
+        result = await raw_request(self.session, method, params, on_progress=progress)
+        await progress.finish()
+        return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,25 +253,31 @@ async def connect(
     resolved: ResolvedServer,
     watchdog: Watchdog,
     output: Output,
-    on_tools_changed: Callable[[], Awaitable[None]],
+    on_heard: OnHeard,
     standing: Standing,
+    client: Callable[[], ClientSide | None],
 ) -> AsyncGenerator[Connection]:
     """Open the transport and enter a session on it; the era is settled by `Connection.open`.
 
     Must be entered and left in one task (the SDK's rule).
 
+    Args:
+        server: The server's id.
+        resolved: What it takes to connect.
+        watchdog: Ends a process should this one end first.
+        output: Takes what a process writes beside the protocol.
+        on_heard: Told of each notification that says something has changed.
+        standing: The server's login.
+        client: Who may be asked by the server.
+
     Raises:
         ServerError: The process can't be started, or the address can't be reached.
     """
 
-    async def on_message(message: IncomingMessage) -> None:
-        if isinstance(message, ToolListChangedNotification):
-            await on_tools_changed()
-
     async with AsyncExitStack() as stack:
         read, write, process, http = await _transport(stack, server, resolved, watchdog, output, standing)
-        dispatcher = _WatchedDispatcher(read, write)
-        session = ClientSession(dispatcher=dispatcher, message_handler=on_message, client_info=CLIENT_INFO)
+        dispatcher = WatchedDispatcher(read, write, on_heard)
+        session = CallerSession(client, dispatcher=dispatcher, client_info=CLIENT_INFO)
         await stack.enter_async_context(session)
         yield Connection(server, session, dispatcher.ended, _process=process, _http=http)
 

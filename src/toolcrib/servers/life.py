@@ -1,4 +1,4 @@
-"""How one server is doing: what the task that owns its connection and those who use it share."""
+"""How one connection to a server is doing: what the task that owns it and those who use it share."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,12 +32,13 @@ class Attempt:
 
 
 class Life:
-    """How one server is doing.
+    """How one connection to a server is doing, and those that follow it.
 
     Args:
         state: The state to begin with.
         reason: Why, where it is a failure.
         on_change: Called after each change of state.
+        breaker: Shared by all connections to one server; None makes one.
 
     Attributes:
         output: The first and last lines of a failed server, without secrets.
@@ -47,12 +48,14 @@ class Life:
         stop: Set to end the connection.
         gone: Set while no owner task exists.
         leaving: The connection is to end as soon as no request uses it.
-        busy: How many requests use the connection.
+        busy: How many requests use the connection, or wait for it.
         last_used: When the last one ended, on the event loop's clock.
         breaker: Says how long to leave a failing server alone.
     """
 
-    def __init__(self, state: State, reason: str, on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, state: State, reason: str, on_change: Callable[[], None], breaker: Breaker | None = None
+    ) -> None:
         self.state: State = state
         self.reason = reason
         self.output: tuple[str, ...] = ()
@@ -65,7 +68,7 @@ class Life:
         self.leaving = False
         self.busy = 0
         self.last_used = 0.0
-        self.breaker = Breaker()
+        self.breaker = breaker or Breaker()
         self._on_change = on_change
 
     def become(self, state: State, reason: str = "", output: tuple[str, ...] = ()) -> None:

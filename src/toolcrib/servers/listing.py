@@ -1,6 +1,6 @@
 """What one server lists: fetched at each connection, kept as a snapshot, and fetched again when it changes."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ import anyio.to_thread
 
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.errors import ProtocolError, ServerError, ServerStartError, StoreError
+from toolcrib.servers.freshness import Freshness
 
 if TYPE_CHECKING:
     from toolcrib.servers.connection import Connection
@@ -24,29 +25,47 @@ _LONGEST_PAUSE = 60.0
 
 
 class ToolListing:
-    """The tools of one server, as it listed them last.
+    """The tools of one server, as it listed them last to whom this is for.
 
     Args:
         server: The server's id.
         config_hash: Its snapshot is filed under this.
         snapshots: Where listings are kept.
         on_listed: Told of every new listing.
+        owner: The principal that it was listed for alone; empty where nobody in particular asked.
+        like: The listing of the same server's shared connection: tells the era that it spoke last.
 
     Attributes:
         snapshot: The last listing, from this run or an earlier one; None when there never was one.
     """
 
     def __init__(
-        self, server: str, config_hash: str, snapshots: SnapshotStore, on_listed: Callable[[Snapshot], None]
+        self,
+        server: str,
+        config_hash: str,
+        snapshots: SnapshotStore,
+        on_listed: Callable[[Snapshot], None],
+        *,
+        owner: str = "",
+        like: "ToolListing | None" = None,
     ) -> None:
         self._server = server
         self._config_hash = config_hash
         self._snapshots = snapshots
         self._on_listed = on_listed
+        self._owner = owner
+        self._like = like
         self._outdated = anyio.Event()
-        self._ttl: float | None = None
+        self._freshness = Freshness()
         self._listed_at = 0.0
-        self.snapshot = snapshots.load(server, config_hash)
+        self.snapshot = snapshots.load(server, config_hash, owner)
+
+    @property
+    def of_handshake_era(self) -> bool:
+        """Whether the server is known to speak the handshake era."""
+        if self.snapshot is None:
+            return self._like is not None and self._like.of_handshake_era
+        return not self.snapshot.modern
 
     async def fetch(self, connection: "Connection", timeout: float) -> None:
         """List the tools and store them; a server that can't list keeps what it listed before.
@@ -65,7 +84,7 @@ class ToolListing:
         entries: list[Any] = []
         if connection.offers("tools"):
             try:
-                entries, self._ttl = await connection.list_with_ttl("tools/list", timeout)
+                entries, self._freshness = await connection.list_all("tools/list", timeout)
                 self._listed_at = anyio.current_time()
             except ProtocolError as error:
                 if self.snapshot is None:
@@ -76,7 +95,14 @@ class ToolListing:
         tools, _refused = accepted_tools(connection.session, entries)
         negotiated = connection.negotiated
         fresh = Snapshot.of_listing(
-            self._server, self._config_hash, negotiated.protocol_version, negotiated.discovered, tools, self.snapshot
+            self._server,
+            self._config_hash,
+            negotiated.protocol_version,
+            negotiated.discovered,
+            tools,
+            self.snapshot,
+            private=self._freshness.private,
+            owner=self._owner,
         )
         try:
             self.snapshot = await anyio.to_thread.run_sync(self._snapshots.save, fresh)
@@ -89,13 +115,19 @@ class ToolListing:
 
         Until that is done the old listing serves: a promise that ran out is no change. Most servers make none.
         """
-        if self._ttl is not None and anyio.current_time() >= self._listed_at + self._ttl:
-            self._ttl = None
+        ttl = self._freshness.ttl
+        if ttl is not None and anyio.current_time() >= self._listed_at + ttl:
+            self._freshness = Freshness(private=self._freshness.private)
             self._outdated.set()
 
-    async def changed(self) -> None:
-        """Take a `list_changed` notification."""
+    def changed(self) -> None:
+        """List again: the server says that something has changed."""
         self._outdated.set()
+
+    def heard(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take a notification of the connection."""
+        if method == "notifications/tools/list_changed":
+            self.changed()
 
     async def follow(self, connection: "Connection", timeout: float) -> None:
         """List again after each change, until cancelled; many changes at once cause at most two listings, and the
@@ -130,11 +162,11 @@ class ToolListing:
                 async with listen(connection.session, tools_list_changed=True) as events:
                     async for _ in events:
                         pause = _FIRST_PAUSE
-                        await self.changed()
+                        self.changed()
             except MCPError:
                 return  # the server does not offer subscriptions, whatever it claims
             except SubscriptionLost:
                 pass
             await anyio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
-            await self.changed()
+            self.changed()

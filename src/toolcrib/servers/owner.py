@@ -4,8 +4,8 @@ The SDK's session must be entered and left in one task, so nothing else touches 
 """
 
 import math
-from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -19,9 +19,11 @@ from toolcrib.servers.breaker import STEADY_SECONDS
 from toolcrib.servers.causes import reason, unwrapped
 from toolcrib.servers.connection import Connection, Output, connect
 from toolcrib.servers.era import Protocol, RestartInEra
-from toolcrib.servers.life import Attempt, Life
-from toolcrib.servers.listing import ToolListing
+from toolcrib.servers.life import Attempt
 from toolcrib.servers.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from toolcrib.servers.line import Line
 
 _QUIET_SECONDS = 30.0
 """Without a request, after which a server counts as idle."""
@@ -34,10 +36,8 @@ class Owner:
         server_id: The server's id.
         config: Its entry in the configuration.
         around: What it shares with the other servers.
-        listing: Its tools.
-        life: What it shares with those who use the connection.
+        line: The way to the server that the connection is for.
         attempt: What those who wait for the connection wait for.
-        stop: Stops the server and waits until it is gone.
         standing: Its login.
     """
 
@@ -46,20 +46,18 @@ class Owner:
         server_id: str,
         config: ServerConfig,
         around: Surroundings,
-        listing: ToolListing,
-        life: Life,
+        line: "Line",
         attempt: Attempt,
-        stop: Callable[[], Awaitable[None]],
         *,
         standing: Standing,
     ) -> None:
         self._id = server_id
         self._config = config
         self._around = around
-        self._listing = listing
-        self._life = life
+        self._line = line
+        self._listing = line.listing
+        self._life = line.life
         self._attempt = attempt
-        self._stop = stop
         self._standing = standing
         self._opened_at: float | None = None
 
@@ -67,8 +65,7 @@ class Owner:
         """Open, keep and close the connection; a failure is the server's state, and never raised."""
         output = Output()
         following: Protocol | None = self._config.options.protocol
-        snapshot = self._listing.snapshot
-        if following == "auto" and snapshot is not None and not snapshot.modern:
+        if following == "auto" and self._listing.of_handshake_era:
             following, self._attempt.era_remembered = "legacy", True
         try:
             self._life.become("starting")
@@ -89,7 +86,7 @@ class Owner:
                 if self._attempt.connection is not None:
                     self._life.breaker.reset()
                 self._life.become("dormant")
-            self._life.gone.set()
+            self._line.closed()
 
     async def _open_and_keep(self, output: Output, protocol: Protocol) -> Protocol | None:
         """Hold one connection from its opening to its end.
@@ -115,7 +112,13 @@ class Owner:
                     opening.deadline = anyio.current_time() + limit
                     connection = await stack.enter_async_context(
                         connect(
-                            self._id, resolved, self._around.watchdog, output, self._listing.changed, self._standing
+                            self._id,
+                            resolved,
+                            self._around.watchdog,
+                            output,
+                            self._listing.heard,
+                            self._standing,
+                            self._line.client_now,
                         )
                     )
                     following = await self._open(connection, protocol, limit)
@@ -138,11 +141,11 @@ class Owner:
 
     async def _take_berth(self, limit: float) -> None:
         """Make sure that one more process may run; HTTP servers are none, and those that always run don't count."""
-        if self._config.command is None or self._config.options.start == "always":
+        if self._config.command is None or self._line.kept:
             return
         try:
             with anyio.fail_after(limit):
-                await self._around.berths.take(self._life, self._stop)
+                await self._around.berths.take(self._life, self._line.stop)
         except TimeoutError:
             raise ServerStartError(
                 self._id,
@@ -189,7 +192,7 @@ class Owner:
     async def _keep(self, connection: Connection) -> None:
         """Wait until the connection ends, it is to stop, or nothing used it for `idle_stop` seconds."""
         options, life = self._config.options, self._life
-        idle = options.idle_stop if options.start != "always" else None
+        idle = None if self._line.kept else options.idle_stop
         async with anyio.create_task_group() as waits:
 
             async def until(event: anyio.Event) -> None:

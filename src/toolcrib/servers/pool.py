@@ -10,6 +10,7 @@ from anyio.abc import TaskGroup
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Config, ServerConfig, Variables
 from toolcrib.errors import UsageError, shown
+from toolcrib.redact import Secrets
 from toolcrib.schema import server_ids
 from toolcrib.servers.auth import Vault
 from toolcrib.servers.berths import Berths
@@ -32,6 +33,7 @@ class ServerPool:
         marker: The instance id that children carry.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
+        secrets: What must not be shown; servers add theirs.
     """
 
     def __init__(
@@ -45,6 +47,7 @@ class ServerPool:
         marker: str,
         on_listed: Callable[[Snapshot], None],
         on_state: Callable[[ServerStatus], None],
+        secrets: Secrets | None = None,
     ) -> None:
         def spawn(task: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
             tasks.start_soon(task, *args)
@@ -61,6 +64,7 @@ class ServerPool:
             vault=vault,
             on_listed=on_listed,
             on_state=on_state,
+            secrets=secrets or Secrets(),
             timeout=config.settings.timeout,
             start_timeout=config.settings.start_timeout,
         )
@@ -101,7 +105,12 @@ class ServerPool:
 
     def _groups(self) -> set[int]:
         """The process groups of the running servers."""
-        return {pid for server in self if (pid := server.status.pid) is not None}
+        return {pid for server in self for pid in server.pids}
+
+    def release(self, connection_key: str) -> None:
+        """End the connections that one caller or run has to itself, as soon as no request uses them."""
+        for server in self:
+            server.release(connection_key)
 
     async def close(self) -> None:
         """Stop all servers at once and wait until their processes are gone."""

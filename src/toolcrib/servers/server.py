@@ -1,18 +1,22 @@
-"""One configured MCP server as a source: connected when first needed, by a task that owns the connection."""
+"""One configured MCP server as a source: its connections, the shared one and those of single callers."""
 
-from collections.abc import Awaitable, Callable
+import hashlib
+import json
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
 from toolcrib.catalog import NO_CONTEXT, JsonObject, ListMethod, RequestContext, RequestMethod, Snapshot
 from toolcrib.config import ServerConfig
-from toolcrib.errors import AuthRequiredError, ServerClosedError, ServerError, ServerStartError
+from toolcrib.errors import ServerError
+from toolcrib.servers.asking import declared
 from toolcrib.servers.auth import Standing
 from toolcrib.servers.breaker import FIRST_PAUSE, LONGEST_PAUSE
-from toolcrib.servers.life import Attempt, Life
+from toolcrib.servers.life import Life
+from toolcrib.servers.line import Line
 from toolcrib.servers.listing import ToolListing
 from toolcrib.servers.status import ServerStatus, State
 from toolcrib.servers.surroundings import Surroundings
@@ -20,15 +24,16 @@ from toolcrib.servers.surroundings import Surroundings
 if TYPE_CHECKING:
     from toolcrib.servers.connection import Connection
 
-_Answer = TypeVar("_Answer")
+_IN_USE: tuple[State, ...] = ("ready", "idle", "starting")
+"""States of a connection that is there or about to be, the one that counts for the server first."""
 
 
 class McpServer:
     """One configured MCP server.
 
-    Nothing runs until a request or listing needs it; then one task opens the connection, lists the tools and
-    keeps the connection until it ends, is idle for too long or `stop` is called. A failed start is the state
-    of this server alone; the next need tries again.
+    Nothing runs until a request or listing needs it. A failed start is the state of this server alone; the next
+    need tries again. Requests of all callers use the shared connection, on which no client capabilities are
+    declared; those that name a connection of their own get one, with what their client can do.
 
     Args:
         server_id: The id that heads its tool ids.
@@ -40,11 +45,17 @@ class McpServer:
         self.id = server_id
         self.config = config
         self._around = surroundings
-        self._listing = ToolListing(server_id, config.config_hash, surroundings.snapshots, surroundings.on_listed)
         self._standing = Standing(server_id, surroundings.vault, surroundings.secrets)
         state: State = "failed" if config.error is not None else "disabled" if config.disabled else "dormant"
         reason = "" if config.error is None else str(config.error)
-        self._life = Life(state, reason, lambda: surroundings.on_state(self.status))
+        self._life = Life(state, reason, self._tell)
+        self._listing = ToolListing(server_id, config.config_hash, surroundings.snapshots, surroundings.on_listed)
+        kept = config.options.start == "always"
+        self._shared = Line(
+            server_id, lambda: self.config, surroundings, self._life, self._listing, self._standing, kept=kept
+        )
+        self._own: dict[tuple[str, str], Line] = {}
+        self._unlisted_alone = False
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -82,7 +93,12 @@ class McpServer:
     @property
     def running(self) -> bool:
         """Whether a connection is being opened, used or closed."""
-        return not self._life.gone.is_set()
+        return any(line.running for line in self._lines)
+
+    @property
+    def pids(self) -> set[int]:
+        """The processes that it runs in."""
+        return {line.pid for line in self._lines if line.pid is not None}
 
     @property
     def status(self) -> ServerStatus:
@@ -97,17 +113,18 @@ class McpServer:
             era=None if snapshot is None else ("modern" if snapshot.modern else "handshake"),
             protocol_version=None if snapshot is None else snapshot.protocol_version,
             tools=None if snapshot is None else len(snapshot.definitions.names),
-            pid=None if self._life.connection is None else self._life.connection.pid,
+            pid=next((line.pid for line in self._lines if line.pid is not None), None),
+            connections=sum(line.life.connection is not None for line in self._lines),
             description=self.description,
         )
 
-    async def list(self, method: ListMethod) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         """All entries over all pages, as sent. See `Source.list`."""
 
         async def listing(connection: "Connection") -> list[Any]:
-            return await connection.list(method, self._timeout)
+            return (await connection.list_all(method, self._timeout))[0]
 
-        entries = await self._use(listing)
+        entries = await self._shared.use(listing)
         return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
 
     async def request(
@@ -120,11 +137,17 @@ class McpServer:
         async def requesting(connection: "Connection") -> JsonObject:
             return await connection.request(method, params, context)
 
-        return await self._use(requesting)
+        return await self._line(context).use(requesting)
 
-    async def ensure(self) -> None:
+    async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""
-        await self._connected()
+        line = self._line(context)
+        if line is not self._shared and self.snapshot is None and not self._unlisted_alone:
+            # What is listed to nobody in particular is listed to all; only where that can't be had, a caller's counts.
+            with suppress(ServerError):
+                await self._shared.ensure()
+            self._unlisted_alone = self.snapshot is None
+        await line.ensure()
 
     async def relist(self) -> None:
         """List the tools anew, on the connection that there is or else on a new one.
@@ -132,39 +155,39 @@ class McpServer:
         Raises:
             ServerError: It can't be reached, or can't list.
         """
-        life = self._life
-        used = None if life.connection is None or life.connection.ended.is_set() else life.connection
-        connection = await self._connected()
-        if connection is used:  # a new one has listed already
-            await self._listing.fetch(connection, self._timeout)
+        await self._shared.relist(self._timeout)
 
     def switch(self, *, on: bool) -> None:
         """Let it be used, or no longer: then new requests are refused at once, and it stops after those under way."""
         self.config = replace(self.config, disabled=not on)
         if not on:
             self.retire()
-        if not self.running:
+        if not self._shared.running:
             self._life.become("dormant")
 
     def retire(self) -> None:
         """Stop as soon as no request is under way; a later one starts it again."""
-        life = self._life
-        life.leaving = True
-        if not life.busy:
-            life.stop.set()
-            life.connection = None
+        for line in self._lines:
+            line.retire()
+
+    def release(self, connection_key: str) -> None:
+        """End the connections of one caller or run as soon as no request uses them."""
+        for (key, _), line in list(self._own.items()):
+            if key == connection_key:
+                line.retire()
 
     def forgive(self) -> None:
         """Let the next need try again at once, however often it has failed."""
         self._life.breaker.reset()
         self._standing.need = None
+        self._unlisted_alone = False
 
     async def keep_running(self) -> None:
         """Keep a server running that is always to run: start it, and again whenever it has ended on its own."""
         life = self._life
         while not life.stop.is_set():
             with suppress(ServerError):
-                await self.ensure()
+                await self._shared.ensure()
             await life.gone.wait()
             if not life.stop.is_set():
                 need = self._standing.need
@@ -172,102 +195,89 @@ class McpServer:
                 await anyio.sleep(LONGEST_PAUSE if mended_unseen else max(life.breaker.pause, FIRST_PAUSE))
 
     async def stop(self) -> None:
-        """End the connection and the server's processes, and wait until they are gone."""
-        life = self._life
-        life.stop.set()
-        life.connection = None
-        if life.opening is not None:
-            life.opening.cancel()
-        await life.gone.wait()
+        """End all connections and processes of the server, and wait until they are gone."""
+        async with anyio.create_task_group() as stops:
+            for line in self._lines:
+                stops.start_soon(line.stop)
+
+    @property
+    def _lines(self) -> "tuple[Line, ...]":
+        return (self._shared, *self._own.values())
 
     @property
     def _state(self) -> State:
         """The state as told: one that was switched off goes on being `ready` until it has stopped."""
+        states = [line.life.state for line in self._lines]
         state = self._life.state
+        for each in _IN_USE:
+            if each in states:
+                state = each
+                break
         off = self.config.disabled and self.config.error is None
-        return "disabled" if off and state not in {"starting", "ready", "idle"} else state
+        return "disabled" if off and state not in _IN_USE else state
 
     @property
     def _timeout(self) -> float:
         return self.config.options.timeout or self._around.timeout
 
-    async def _use(self, send: "Callable[[Connection], Awaitable[_Answer]]") -> _Answer:
-        """Send something; once more, where the connection proves to have ended before anything was sent."""
-        try:
-            return await self._use_once(send)
-        except ServerClosedError:
-            return await self._use_once(send)
+    def _tell(self) -> None:
+        self._around.on_state(self.status)
 
-    async def _use_once(self, send: "Callable[[Connection], Awaitable[_Answer]]") -> _Answer:
-        connection = await self._connected()
-        self._listing.note_use()
-        life = self._life
-        life.busy += 1
-        if life.state == "idle" or (life.state == "needs_auth" and self._standing.outdated):
-            life.become("ready")
-        try:
-            return await send(connection)
-        except AuthRequiredError as error:
-            life.become("needs_auth", str(error))
-            raise
-        finally:
-            life.busy -= 1
-            life.last_used = anyio.current_time()
-            self._around.berths.touch()
-            if life.leaving:
-                self.retire()
+    def _line(self, context: RequestContext) -> Line:
+        """The way that a request takes."""
+        if context.connection_key is None:
+            return self._shared
+        capabilities = declared(context.client)
+        key = (context.connection_key, json.dumps(capabilities, sort_keys=True))
+        line = self._own.get(key)
+        if line is None:
+            line = self._own[key] = self._opened_for(key, capabilities, context)
+        line.client = context.client
+        return line
 
-    async def _connected(self) -> "Connection":
-        life = self._life
-        while True:
-            if self.config.disabled:
-                raise ServerError(
-                    self.id,
-                    f"Server {self.id} is disabled.",
-                    hint=f"Enable it in the configuration, or with: toolcrib servers enable {self.config.key}",
-                )
-            if life.connection is not None and not life.connection.ended.is_set():
-                return life.connection
-            if self.config.error is not None:
-                raise ServerStartError(self.id, str(self.config.error))
-            attempt = life.attempt
-            if attempt is not None:
-                break
-            if life.gone.is_set():
-                need = self._standing.need
-                if need is not None and need.closed and not self._standing.outdated:
-                    raise need.error()
-                if (pause := life.breaker.pause) > 0:
-                    raise ServerStartError(
-                        self.id,
-                        f"{self.id} failed several times in a row, and is left alone for {pause:.0f} s: {life.reason}",
-                        hint=f"toolcrib servers --refresh {self.id} tries at once.",
-                    )
-                attempt = self._begin()
-                break
-            await life.gone.wait()  # the owner of an ended connection is still clearing up
-        await attempt.settled.wait()
-        if attempt.error is not None:
-            raise _copy(attempt.error)
-        assert attempt.connection is not None
-        return attempt.connection
+    def _opened_for(self, key: tuple[str, str], capabilities: Mapping[str, Any], context: RequestContext) -> Line:
+        """A way to the server for one caller alone; a failure of it is the server's, and they share one breaker."""
 
-    def _begin(self) -> Attempt:
-        """Spawn the task that opens and owns a connection."""
-        # The SDK takes most of a second to load, and most commands connect to nothing.
-        from toolcrib.servers.owner import Owner
+        def tell() -> None:
+            if life.state in {"failed", "backing_off", "needs_auth"} and not self._shared.running:
+                self._life.become(life.state, life.reason, life.output)
+                return
+            if life.state == "ready" and self._life.reason and not self._shared.running:
+                self._life.become("dormant")
+                return
+            self._tell()
 
-        life = self._life
-        attempt = life.attempt = Attempt()
-        life.stop, life.gone, life.leaving = anyio.Event(), anyio.Event(), False
-        owner = Owner(
-            self.id, self.config, self._around, self._listing, life, attempt, self.stop, standing=self._standing
+        def forget() -> None:
+            if self._own.get(key) is line and not line.running and not life.busy:
+                del self._own[key]
+
+        life = Life("dormant", "", tell, self._life.breaker)
+        listing = ToolListing(
+            self.id,
+            self.config.config_hash if not capabilities else _hash_with(self.config.config_hash, key[1]),
+            self._around.snapshots,
+            self._take_callers,
+            owner=context.principal,
+            like=self._listing,
         )
-        self._around.spawn(owner.run)
-        return attempt
+        line = Line(
+            self.id,
+            lambda: self.config,
+            self._around,
+            life,
+            listing,
+            self._standing,
+            client=context.client,
+            on_idle=forget,
+        )
+        return line
+
+    def _take_callers(self, snapshot: Snapshot) -> None:
+        """Take in what a caller's own connection listed, where the shared one can't list."""
+        if self._unlisted_alone:
+            self._around.on_listed(snapshot)
 
 
-def _copy(error: ServerError) -> ServerError:
-    """One for each waiter: an exception raised in several tasks would gather all their tracebacks."""
-    kind = next((each for each in (AuthRequiredError, ServerStartError) if isinstance(error, each)), ServerError)
-    return kind(error.server, error.message, hint=error.hint)
+def _hash_with(config_hash: str, capabilities: str) -> str:
+    """What the snapshot of a connection with declared capabilities is filed under: servers list by them."""
+    return hashlib.sha256(f"{config_hash}\n{capabilities}".encode()).hexdigest()[:32]

@@ -22,7 +22,8 @@ class ServerStatus:
         era: `modern` (2026-07-28), `handshake`, or None while never connected.
         protocol_version: The revision agreed on last, or None.
         tools: How many tools it listed last, or None while never listed.
-        pid: Process id of a running stdio server, or None.
+        pid: Process id of a running stdio server, or None; of several processes, the shared one's first.
+        connections: How many connections to it are open: the shared one, and those of single callers.
         description: From the configuration, else the server's own title or name.
     """
 
@@ -35,6 +36,7 @@ class ServerStatus:
     protocol_version: str | None = None
     tools: int | None = None
     pid: int | None = None
+    connections: int = 0
     description: str = ""
 
     @property
@@ -54,5 +56,6 @@ class ServerStatus:
             "protocol_version": self.protocol_version,
             "tools": self.tools,
             "pid": self.pid,
+            "connections": self.connections,
             "description": self.description,
         }

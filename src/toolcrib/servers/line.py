@@ -1,0 +1,220 @@
+"""One way to a server: a connection that is opened when it is needed, kept, and opened anew after it has ended."""
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+import anyio
+
+from toolcrib.catalog import ClientSide
+from toolcrib.config import ServerConfig
+from toolcrib.errors import AuthRequiredError, ProtocolError, ServerClosedError, ServerError, ServerStartError
+from toolcrib.servers.auth import Standing
+from toolcrib.servers.life import Attempt, Life
+from toolcrib.servers.listing import ToolListing
+from toolcrib.servers.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    from toolcrib.servers.connection import Connection
+
+_Answer = TypeVar("_Answer")
+
+
+class Line:
+    """One way to a server.
+
+    Nothing runs until a request needs it; then one task opens the connection, lists the tools and keeps the
+    connection until it ends, is idle for too long or `stop` is called.
+
+    Args:
+        server_id: The server's id.
+        config: Its entry in the configuration, as it is now.
+        around: What it shares with the other servers.
+        life: How it is doing.
+        listing: Takes what is listed at each new connection.
+        standing: The server's login.
+        client: Whom the server may ask over this line, and whose capabilities are declared on it; None declares
+            none, and refuses.
+        kept: Whether it is neither stopped for idleness nor counted among those that run.
+        on_idle: Called when nothing uses it and it may be gone.
+    """
+
+    def __init__(
+        self,
+        server_id: str,
+        config: Callable[[], ServerConfig],
+        around: Surroundings,
+        life: Life,
+        listing: ToolListing,
+        standing: Standing,
+        *,
+        client: ClientSide | None = None,
+        kept: bool = False,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.life = life
+        self.listing = listing
+        self.client = client
+        self.kept = kept
+        self._id = server_id
+        self._config = config
+        self._around = around
+        self._standing = standing
+        self._on_idle = on_idle
+
+    def client_now(self) -> ClientSide | None:
+        """Whom the server may ask at this moment."""
+        return self.client
+
+    def closed(self) -> None:
+        """The task that owned a connection is done."""
+        self.life.gone.set()
+        self._on_idle()
+
+    @property
+    def running(self) -> bool:
+        """Whether a connection is being opened, used or closed."""
+        return not self.life.gone.is_set()
+
+    @property
+    def pid(self) -> int | None:
+        """Process id of a stdio server that runs."""
+        return None if self.life.connection is None else self.life.connection.pid
+
+    @property
+    def open_connection(self) -> "Connection | None":
+        """The connection that there is, if it has not ended."""
+        connection = self.life.connection
+        return None if connection is None or connection.ended.is_set() else connection
+
+    async def use(self, send: "Callable[[Connection], Awaitable[_Answer]]") -> _Answer:
+        """Send something; once more, where the connection proves to have ended before anything was sent.
+
+        Not so where it was opened for this: a server that ends as soon as it has listed its tools would end
+        again.
+
+        Raises:
+            ServerError: It can't be reached, or what `send` raises.
+        """
+        life = self.life
+        life.busy += 1  # from here on, so that nobody stops what is opened for it before it was used
+        try:
+            opened = self.open_connection is None
+            try:
+                return await self._send(await self._connected(), send)
+            except ServerClosedError:
+                if opened:
+                    raise
+            return await self._send(await self._connected(), send)
+        finally:
+            life.busy -= 1
+            life.last_used = anyio.current_time()
+            self._around.berths.touch()
+            if life.leaving:
+                self.retire()
+            self._on_idle()
+
+    async def ensure(self) -> "Connection":
+        """Connect if need be; a new connection lists the tools.
+
+        Raises:
+            ServerError: It can't be reached.
+        """
+        return await self._connected()
+
+    async def relist(self, timeout: float) -> None:
+        """List the tools anew, on the connection that there is or else on a new one.
+
+        Raises:
+            ServerError: It can't be reached, or can't list.
+        """
+        used = self.open_connection
+        connection = await self._connected()
+        if connection is used:  # a new one has listed already
+            await self.listing.fetch(connection, timeout)
+
+    def retire(self) -> None:
+        """Stop as soon as no request is under way; a later one starts it again."""
+        life = self.life
+        life.leaving = True
+        if not life.busy:
+            life.stop.set()
+            life.connection = None
+
+    async def stop(self) -> None:
+        """End the connection and the server's processes, and wait until they are gone."""
+        life = self.life
+        life.stop.set()
+        life.connection = None
+        if life.opening is not None:
+            life.opening.cancel()
+        await life.gone.wait()
+
+    async def _send(self, connection: "Connection", send: "Callable[[Connection], Awaitable[_Answer]]") -> _Answer:
+        self.listing.note_use()
+        life = self.life
+        if life.state == "idle" or (life.state == "needs_auth" and self._standing.outdated):
+            life.become("ready")
+        try:
+            answer = await send(connection)
+        except AuthRequiredError as error:
+            life.become("needs_auth", str(error))
+            raise
+        except ProtocolError:
+            life.breaker.reset()  # an error is an answer too
+            raise
+        life.breaker.reset()
+        return answer
+
+    async def _connected(self) -> "Connection":
+        life = self.life
+        while True:
+            config = self._config()
+            if config.disabled:
+                raise ServerError(
+                    self._id,
+                    f"Server {self._id} is disabled.",
+                    hint=f"Enable it in the configuration, or with: toolcrib servers enable {config.key}",
+                )
+            if (connection := self.open_connection) is not None:
+                return connection
+            if config.error is not None:
+                raise ServerStartError(self._id, str(config.error))
+            attempt = life.attempt
+            if attempt is not None:
+                break
+            if life.gone.is_set():
+                need = self._standing.need
+                if need is not None and need.closed and not self._standing.outdated:
+                    raise need.error()
+                if (pause := life.breaker.pause) > 0:
+                    raise ServerStartError(
+                        self._id,
+                        f"{self._id} failed several times in a row, and is left alone for {pause:.0f} s: {life.reason}",
+                        hint=f"toolcrib servers --refresh {self._id} tries at once.",
+                    )
+                attempt = self._begin(config)
+                break
+            await life.gone.wait()  # the owner of an ended connection is still clearing up
+        await attempt.settled.wait()
+        if attempt.error is not None:
+            raise _copy(attempt.error)
+        assert attempt.connection is not None
+        return attempt.connection
+
+    def _begin(self, config: ServerConfig) -> Attempt:
+        """Spawn the task that opens and owns a connection."""
+        # The SDK takes most of a second to load, and most commands connect to nothing.
+        from toolcrib.servers.owner import Owner
+
+        life = self.life
+        attempt = life.attempt = Attempt()
+        life.stop, life.gone, life.leaving = anyio.Event(), anyio.Event(), False
+        owner = Owner(self._id, config, self._around, self, attempt, standing=self._standing)
+        self._around.spawn(owner.run)
+        return attempt
+
+
+def _copy(error: ServerError) -> ServerError:
+    """One for each waiter: an exception raised in several tasks would gather all their tracebacks."""
+    kind = next((each for each in (AuthRequiredError, ServerStartError) if isinstance(error, each)), ServerError)
+    return kind(error.server, error.message, hint=error.hint)

@@ -1,0 +1,43 @@
+"""An SDK session on which one caller's client is declared and asked, or nobody's."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from mcp.client.session import ClientSession
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, ClientCapabilities
+
+from toolcrib.catalog import ClientSide, JsonObject
+from toolcrib.errors import ProtocolError, ToolcribError
+from toolcrib.servers.asking import RELAYED, declared
+
+
+class CallerSession(ClientSession):
+    """A session that declares what a caller's client can do, and hands on to it what the server asks.
+
+    The SDK declares what it has callbacks for, all of it, and reads questions and answers through its models; here
+    a server sees what the client declared, and the two see each other's words.
+
+    Args:
+        client: Who may be asked, as it is when it is asked; without one the session declares nothing and refuses.
+        options: See the base class.
+    """
+
+    def __init__(self, client: Callable[[], ClientSide | None], **options: Any) -> None:
+        super().__init__(**options)
+        self._client = client
+        self._declared = declared(client())
+
+    def _build_capabilities(self, version: str) -> ClientCapabilities:
+        return ClientCapabilities.model_validate(self._declared)
+
+    async def _on_request(self, dctx: Any, method: str, params: Mapping[str, Any] | None) -> JsonObject:
+        client = self._client()
+        if client is None or RELAYED.get(method) not in self._declared:
+            return await super()._on_request(dctx, method, params)
+        try:
+            return await client.answer(method, dict(params or {}))
+        except ProtocolError as error:
+            raise MCPError(error.rpc_code, error.rpc_message, error.data) from error
+        except ToolcribError as error:
+            raise MCPError(INTERNAL_ERROR, error.message) from error
