@@ -48,6 +48,8 @@ class ServerOptions(_Model):
         start: `always` keeps the server running, `on_demand` starts it at its first use, `on_request` only
             when someone enables it.
         idle_stop: Seconds without a call after which the server is stopped; null never stops it.
+        connection: `shared` lets all callers use one connection, on which no client capabilities are declared;
+            `caller` gives each caller one of its own, and `run` each run of a script.
         allow: Globs over tool names; only what one of them fits is offered.
         deny: Globs over tool names that are never offered, whatever `allow` says.
         effects: Effect by a glob over tool names; the first that fits counts.
@@ -64,6 +66,7 @@ class ServerOptions(_Model):
     protocol: Literal["auto", "modern", "legacy"] = "auto"
     start: Literal["always", "on_demand", "on_request"] = "on_demand"
     idle_stop: Seconds | None = 600.0
+    connection: Literal["shared", "caller", "run"] = "shared"
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     effects: Mapping[str, Effect] = Field(default_factory=dict[str, Effect])
