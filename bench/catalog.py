@@ -14,10 +14,10 @@ class CatalogSource:
         self.description = ""
         self._catalog = catalog
 
-    async def ensure(self) -> None:
+    async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Nothing to do."""
 
-    async def list(self, method: ListMethod) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         return list(self._catalog.get(LIST_MEMBERS[method]) or [])
 
     async def request(

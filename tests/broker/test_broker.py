@@ -63,11 +63,11 @@ class Scripted:
     sent: list[tuple[str, JsonObject, RequestContext]] = field(default_factory=list)
     on_ensure: Any = None
 
-    async def ensure(self) -> None:
+    async def ensure(self, context: Any = None) -> None:
         if self.on_ensure is not None:
             self.on_ensure()
 
-    async def list(self, method: ListMethod) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: Any = None) -> list[JsonObject]:
         return []
 
     async def request(
@@ -92,10 +92,10 @@ class Table:
     def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:
         return {}, self.trusted
 
-    def connection_key(self, source_id: str, caller: Caller) -> str | None:
-        return caller.key
+    def context(self, source_id: str, caller: Caller) -> RequestContext:
+        return RequestContext(connection_key=caller.key, principal=caller.principal.name)
 
-    async def learn(self, name: str) -> bool:
+    async def learn(self, name: str, caller: Caller) -> bool:
         return False
 
 

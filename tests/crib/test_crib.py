@@ -77,9 +77,9 @@ async def test_a_search_can_be_kept_to_a_tag_of_the_configuration_or_a_group(tmp
         id = "grouped"
         description = ""
 
-        async def ensure(self) -> None: ...
+        async def ensure(self, context: Any = None) -> None: ...
 
-        async def list(self, method: str) -> list[JsonObject]:
+        async def list(self, method: str, context: Any = None) -> list[JsonObject]:
             group = {"_meta": {"io.modelcontextprotocol/groups": ["work"]}}
             return [{"name": "one", "description": "A ticket.", **group}, {"name": "two", "description": "A ticket."}]
 
@@ -165,9 +165,9 @@ async def test_a_source_of_any_kind_can_be_added(demo: Crib) -> None:
         id = "fixed"
         description = "One tool"
 
-        async def ensure(self) -> None: ...
+        async def ensure(self, context: Any = None) -> None: ...
 
-        async def list(self, method: str) -> list[JsonObject]:
+        async def list(self, method: str, context: Any = None) -> list[JsonObject]:
             return [{"name": "ping", "description": "Answers pong.", "inputSchema": {"type": "object"}}]
 
         async def request(self, method: str, params: JsonObject, context: Any = None) -> JsonObject:

@@ -203,9 +203,9 @@ async def test_half_a_surrogate_pair_in_a_definition_can_still_be_sent() -> None
         id = "odd"
         description = ""
 
-        async def ensure(self) -> None: ...
+        async def ensure(self, context: Any = None) -> None: ...
 
-        async def list(self, method: str) -> list[dict[str, Any]]:
+        async def list(self, method: str, context: Any = None) -> list[dict[str, Any]]:
             return [{"name": "emoji", "description": "Half \ud83d of a pair.", "inputSchema": {"type": "object"}}]
 
         async def request(self, method: str, params: Any, context: Any = None) -> dict[str, Any]:
@@ -230,9 +230,9 @@ async def test_a_meta_that_is_no_object_does_not_cost_the_answer() -> None:
         id = "odd"
         description = ""
 
-        async def ensure(self) -> None: ...
+        async def ensure(self, context: Any = None) -> None: ...
 
-        async def list(self, method: str) -> list[dict[str, Any]]:
+        async def list(self, method: str, context: Any = None) -> list[dict[str, Any]]:
             schema = {"type": "object", "properties": {"count": {"type": "integer"}}}
             return [{"name": "create", "inputSchema": schema}]
 

@@ -44,12 +44,13 @@ class Sources(Protocol):
         """The configured effects by glob over tool names, and whether the source is trusted."""
         ...
 
-    def connection_key(self, source_id: str, caller: Caller) -> str | None:
-        """Names the connection that a caller's requests use where the source keeps several; None for the shared one."""
+    def context(self, source_id: str, caller: Caller) -> RequestContext:
+        """What accompanies a caller's requests to a source: whose they are, and over which connection they go."""
         ...
 
-    async def learn(self, name: str) -> bool:
-        """Connect the source that a name seems to belong to, if it was never listed; whether it now is."""
+    async def learn(self, name: str, caller: Caller) -> bool:
+        """Connect the source that a name seems to belong to, if it was never listed for the caller; whether it now
+        is."""
         ...
 
 
@@ -128,7 +129,7 @@ class Broker:
             source = self._sources.find(target)
             if source is None:
                 raise UsageError(f"There is no server {shown(target)}.")
-            await source.ensure()
+            await source.ensure(self._sources.context(source.id, caller))
             call = Call(method, target, source.id, arguments or {}, caller, None, "read")
         decision = await self._authorise(call)
         outcome = await self._dispatch(source, call, decision, options)
@@ -141,13 +142,13 @@ class Broker:
         try:
             tool_id = self._access.resolve(name, caller.principal)
         except UnknownToolError:
-            if not await self._sources.learn(name):
+            if not await self._sources.learn(name, caller):
                 raise
             tool_id = self._access.resolve(name, caller.principal)
         source = self._sources.find(self._registry.tool(tool_id).server)
         if source is None:
             raise UnknownToolError(name)
-        await source.ensure()
+        await source.ensure(self._sources.context(source.id, caller))
         # Connecting lists anew: the tool may be gone, or may have changed since it was shown.
         return source, self._registry.tool(self._access.resolve(tool_id, caller.principal))
 
@@ -176,8 +177,12 @@ class Broker:
         ending: Ending = "unknown"
         detail = ""
         result: JsonObject | None = None
-        connection = self._sources.connection_key(source.id, call.caller)
-        context = RequestContext(options.timeout, options.on_progress, options.meta, connection)
+        context = replace(
+            self._sources.context(source.id, call.caller),
+            timeout=options.timeout,
+            on_progress=options.on_progress,
+            meta=options.meta,
+        )
         try:
             result = await source.request(call.method, call.params, context)
             self._flow.learned(call, result)

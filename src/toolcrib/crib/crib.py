@@ -14,6 +14,7 @@ from toolcrib.broker import (
     Policy,
 )
 from toolcrib.catalog import (
+    ClientSide,
     JsonObject,
     OnProgress,
     RequestMethod,
@@ -232,7 +233,7 @@ class Crib(CribBase):
             try:
                 tool_id = self._access.resolve(name, caller.principal)
             except UnknownToolError as error:
-                if not await self._sources.learn(name):
+                if not await self._sources.learn(name, caller):
                     raise self._dynamic.explained(error) from None
                 tool_id = self._access.resolve(name, caller.principal)
             return self.registry.tool(tool_id)
@@ -312,6 +313,24 @@ class Crib(CribBase):
         """
         self._follow_switches()
         return await self._dynamic.disable(name, caller)
+
+    def attach(self, caller: Caller, client: ClientSide) -> None:
+        """Let servers whose `connection` is `caller` or `run` ask this client what they have to ask this caller.
+
+        From here on, connections that are this caller's own declare the client's `roots`, `sampling` and
+        `elicitation`; those of others, and shared ones, are not touched.
+        """
+        self._sources.attach(caller, client)
+
+    def release(self, caller: Caller) -> None:
+        """End the connections that are this caller's own, or its run's, as soon as no request uses them.
+
+        Without it they end when they have been idle for long enough.
+        """
+        if not caller.run:
+            self._sources.detach(caller)
+        if self._pool is not None:
+            self._pool.release(caller.run_key)
 
     def configured(self) -> list[tuple[str, str]]:
         """Id and configured description of each source that is on from the start: nothing that a server said."""

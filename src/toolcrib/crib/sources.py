@@ -9,7 +9,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.broker import Caller, Effect
-from toolcrib.catalog import Source, ToolRegistry
+from toolcrib.catalog import NO_CONTEXT, ClientSide, RequestContext, Source, ToolRegistry
 from toolcrib.errors import ServerError
 from toolcrib.functions import LocalFunctions
 from toolcrib.schema import server_ids
@@ -31,6 +31,7 @@ class SourceTable:
         self._registry = registry
         self._is_off = is_off
         self._sources: dict[str, Source] = {}
+        self._clients: dict[str, ClientSide] = {}
 
     def __iter__(self) -> Iterator[Source]:
         return iter(self._sources.values())
@@ -59,11 +60,27 @@ class SourceTable:
             return cast("Mapping[str, Effect]", options.effects), options.trust == "trusted"
         return {}, isinstance(source, LocalFunctions)
 
-    def connection_key(self, source_id: str, caller: Caller) -> str | None:
-        """See `Sources.connection_key`: every source has one connection, shared by all."""
-        return None
+    def attach(self, caller: Caller, client: ClientSide) -> None:
+        """Let servers ask this client over connections that are this caller's own."""
+        self._clients[caller.key] = client
 
-    async def learn(self, name: str) -> bool:
+    def detach(self, caller: Caller) -> None:
+        """The client is gone, or no longer to be asked."""
+        self._clients.pop(caller.key, None)
+
+    def context(self, source_id: str, caller: Caller) -> RequestContext:
+        """See `Sources.context`: the configuration says whose connection it is."""
+        source = self._sources.get(source_id)
+        connection = source.config.options.connection if isinstance(source, McpServer) else "shared"
+        if connection == "shared":
+            return RequestContext(principal=caller.principal.name)
+        return RequestContext(
+            connection_key=caller.key if connection == "caller" else caller.run_key,
+            client=self._clients.get(caller.key),
+            principal=caller.principal.name,
+        )
+
+    async def learn(self, name: str, caller: Caller) -> bool:
         """Connect the source that a name begins with, if it was never listed; whether it is listed now.
 
         A source that can't be reached is the answer to a call of one of its tools, so that error passes.
@@ -79,18 +96,22 @@ class SourceTable:
             return False
         if self._is_off(source.id):
             return False
-        await self.list_tools(source)
+        await self.list_tools(source, self.context(source.id, caller))
         return True
 
-    async def list_tools(self, source: Source) -> None:
+    async def list_tools(self, source: Source, context: RequestContext = NO_CONTEXT) -> None:
         """Bring the registry up to what a source lists.
+
+        Args:
+            source: The source.
+            context: Whom it is for.
 
         Raises:
             ServerError: The source can't be reached.
         """
-        await source.ensure()
+        await source.ensure(context)
         if not isinstance(source, McpServer):
-            self._registry.cache_from_maps(await source.list("tools/list"), server=source.id)
+            self._registry.cache_from_maps(await source.list("tools/list", context), server=source.id)
         elif source.id not in self._registry.servers:
             raise ServerError(source.id, f"{source.id} lists no tools.")
 
