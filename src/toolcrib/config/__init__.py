@@ -2,7 +2,7 @@
 
 from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, starts_itself
 from toolcrib.config.load import Config, config_from_mapping, load_config
-from toolcrib.config.models import DynamicSettings, Effect, SearchSettings, ServerOptions, Settings
+from toolcrib.config.models import DynamicSettings, Effect, JournalSettings, SearchSettings, ServerOptions, Settings
 from toolcrib.config.paths import user_config_dir, user_state_dir
 from toolcrib.config.server import ResolvedServer, ServerConfig, Transport
 from toolcrib.config.switches import Switches
@@ -14,6 +14,7 @@ __all__ = [
     "DynamicSettings",
     "Effect",
     "Input",
+    "JournalSettings",
     "ResolvedServer",
     "SearchSettings",
     "ServerConfig",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 Effect = Literal["read", "write", "destructive"]
 """What a tool does to the world: nothing, adds or changes, or removes and overwrites."""
@@ -25,8 +25,9 @@ class _Model(BaseModel):
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         # Unknown members are kept, but may hold anything, secrets too.
-        for name in type(self).model_fields:
-            yield name, getattr(self, name)
+        for name, field in type(self).model_fields.items():
+            if field.repr:
+                yield name, getattr(self, name)
 
     def unknown(self) -> Iterator[str]:
         """Paths of the members that Toolcrib does not know."""
@@ -110,6 +111,33 @@ class DynamicSettings(_Model):
     allow: tuple[str, ...] = ()
 
 
+def _pointer(text: str) -> str:
+    if not text.startswith("/"):
+        raise ValueError("must be a JSON Pointer, which begins with /")
+    return text
+
+
+class JournalSettings(_Model):
+    """The `journal` object of the settings: the record of all calls.
+
+    Attributes:
+        enabled: Whether calls are recorded.
+        sync: What a record of a call with effects survives: with `normal` the end of the process, with `full` also
+            the loss of power.
+        retention_days: Days after which a record is deleted; null keeps it.
+        max_rows: Records beyond which the oldest are deleted; null keeps them all.
+        arguments: `redacted` keeps the arguments without their secrets, `digest` only a keyed digest of them.
+        redact: JSON Pointers of arguments that are not kept, where `*` stands for any member.
+    """
+
+    enabled: Annotated[bool, Field(strict=True)] = True
+    sync: Literal["normal", "full"] = "normal"
+    retention_days: Annotated[float, Field(gt=0, le=36_500, strict=True, allow_inf_nan=False)] | None = 90.0
+    max_rows: Annotated[int, Field(ge=1, strict=True)] | None = 1_000_000
+    arguments: Literal["redacted", "digest"] = "redacted"
+    redact: tuple[Annotated[str, AfterValidator(_pointer)], ...] = ()
+
+
 class Settings(_Model):
     """The `toolcrib` object at the top of a configuration.
 
@@ -127,6 +155,10 @@ class Settings(_Model):
         dynamic: What a model may turn on and off.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
+        store: The database that instances share: the URL of a PostgreSQL database, which may hold `${...}`; empty
+            for SQLite in the state directory.
+        journal: The record of all calls.
+        redact: Regular expressions: what one of them matches is secret, and shown and stored nowhere.
     """
 
     timeout: Seconds = 60.0
@@ -139,6 +171,9 @@ class Settings(_Model):
     registries: tuple[str, ...] = ()
     dynamic: DynamicSettings = DynamicSettings()
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
+    store: Annotated[str, Field(repr=False)] = ""
+    journal: JournalSettings = JournalSettings()
+    redact: tuple[str, ...] = ()
 
 
 def problems(error: ValidationError) -> list[str]:

@@ -1,5 +1,6 @@
 """The record of calls: the seam that a call passes before it leaves and after it came back."""
 
+from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from toolcrib.broker.call import Call
@@ -11,11 +12,29 @@ Ending = Literal["done", "failed", "waiting", "unknown", "denied", "cancelled"]
 it was given up before it was sent."""
 
 
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """An earlier call that asked for the same, and of which nobody knows what it did.
+
+    Attributes:
+        id: Its id.
+        started_at: When it began, in seconds since 1970.
+    """
+
+    id: str
+    started_at: float
+
+
 class Journal(Protocol):
     """Records what is about to happen, and what became of it."""
 
-    async def started(self, call: Call, decision: Decision) -> None:
+    async def started(self, call: Call, decision: Decision) -> Unsettled | None:
         """Record a call before it is sent: one that may have effects durably, a read when there is time.
+
+        A call that is about to be sent once more is recorded once more.
+
+        Returns:
+            For a call that may have effects, an earlier one like it whose outcome is unknown; told once.
 
         Raises:
             StoreError: A call that may have effects can't be recorded; it must not be sent.
@@ -34,7 +53,7 @@ class Journal(Protocol):
 class NoJournal:
     """Records nothing."""
 
-    async def started(self, call: Call, decision: Decision) -> None:
+    async def started(self, call: Call, decision: Decision) -> Unsettled | None:
         """Record nothing."""
 
     async def ended(self, call: Call, ending: Ending, detail: str = "", result: JsonObject | None = None) -> None:
