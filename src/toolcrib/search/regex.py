@@ -1,20 +1,19 @@
 """Search by regular expression over ids, names, titles and descriptions.
 
-Patterns come from models and people, and Python's own engine can be kept busy for hours by a few
-characters. So they run on the Rust engine that pydantic carries: linear in the text, without look-around
-and backreferences. What remains is that counted repetitions can make each step dear; a deadline ends that.
+The patterns of models and people run in linear time (`toolcrib.patterns`). What remains is that counted
+repetitions can make each step dear; a deadline ends that.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Annotated
 
 from anyio.lowlevel import checkpoint
 
 from toolcrib.catalog.tool import Tool
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.errors import UsageError, shown
+from toolcrib.patterns import Matches, PatternError, compile_pattern, encodable
 from toolcrib.search.base import Hit, Searcher, ServerDocs
 
 _LONGEST_PATTERN = 200
@@ -23,8 +22,6 @@ _SECONDS = 0.5
 _TOOLS_A_TURN = 200
 _SCORES = {"id": 1.0, "title": 0.5, "description": 0.25}
 _WHOLE_NAME = 1.0
-
-Matches = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ async def search_pattern(pattern: str, tools: Iterable[Tool], limit: int) -> lis
 
 
 async def _find(query: str, known: Iterable[_Texts], limit: int) -> list[Hit]:
-    pattern = _encodable(query)
+    pattern = encodable(query)
     if not pattern.strip() or limit <= 0:
         return []
     matches, is_whole = _matcher(query, pattern), _matcher(query, f"^(?:{pattern})$")
@@ -97,15 +94,10 @@ async def _find(query: str, known: Iterable[_Texts], limit: int) -> list[Hit]:
 def _texts(tool: Tool) -> _Texts:
     return _Texts(
         tool.id,
-        _encodable(tool.name),
-        _encodable(tool.title[:_LONGEST_TEXT]),
-        _encodable(tool.description[:_LONGEST_TEXT]),
+        encodable(tool.name),
+        encodable(tool.title[:_LONGEST_TEXT]),
+        encodable(tool.description[:_LONGEST_TEXT]),
     )
-
-
-def _encodable(text: str) -> str:
-    """The text without lone surrogates, which JSON can carry and UTF-8 can't."""
-    return text.encode("utf-8", "ignore").decode()
 
 
 def _why(tool: _Texts, matches: Matches, is_whole: Matches) -> dict[str, float]:
@@ -122,18 +114,12 @@ def _why(tool: _Texts, matches: Matches, is_whole: Matches) -> dict[str, float]:
 
 def _matcher(query: str, pattern: str) -> Matches:
     """Says whether a pattern matches anywhere in a text."""
-    from pydantic import StringConstraints, TypeAdapter
-    from pydantic_core import SchemaError
-
     if len(query) > _LONGEST_PATTERN:
         raise _unusable(query, f"it is longer than {_LONGEST_PATTERN} characters")
     try:
-        made = TypeAdapter(Annotated[str, StringConstraints(pattern=f"(?i){pattern}")])
-    except SchemaError as error:
-        # The engine draws the pattern and points at the place; its last line says what is wrong there.
-        reason = str(error).splitlines()[-1].strip()
-        raise _unusable(query, reason.removeprefix("SchemaError: ").removeprefix("error: ")) from None
-    return made.validator.isinstance_python
+        return compile_pattern(pattern, ignore_case=True)
+    except PatternError as error:
+        raise _unusable(query, str(error)) from None
 
 
 def _unusable(query: str, reason: str) -> UsageError:
