@@ -214,10 +214,18 @@ class Crib(CribBase):
             await self._listings.wait_for_first(tasks, None)
 
         async def ask() -> list[Tool]:
-            visible = self._access.visible(caller.principal)
-            return [tool for tool in self.registry.tools() if tool.id in visible and not self._is_off(tool.server)]
+            return self.known_tools(caller=caller)
 
         return await self._listings.answered(ask)
+
+    def known_tools(self, *, caller: Caller = LOCAL) -> list[Tool]:
+        """All tools that the caller may know of and that are listed already; nothing is started.
+
+        Raises:
+            LostListingError: A stored listing can't be read.
+        """
+        visible = self._access.visible(caller.principal)
+        return [tool for tool in self.registry.tools() if tool.id in visible and not self._is_off(tool.server)]
 
     async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
         """One tool with its full definition, by its id or another spelling of it.

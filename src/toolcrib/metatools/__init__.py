@@ -9,6 +9,7 @@ from toolcrib.metatools.definitions import (
     SEARCH_SERVERS,
     SEARCH_TOOLS,
 )
+from toolcrib.metatools.forgiving import tool_call
 from toolcrib.metatools.formatting import error_text, search_text, tool_signature
 from toolcrib.metatools.metatools import MetaTools
 
@@ -23,5 +24,6 @@ __all__ = [
     "MetaTools",
     "error_text",
     "search_text",
+    "tool_call",
     "tool_signature",
 ]
