@@ -4,17 +4,21 @@ from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, start
 from toolcrib.config.load import Config, config_from_mapping, load_config
 from toolcrib.config.models import DynamicSettings, Effect, JournalSettings, SearchSettings, ServerOptions, Settings
 from toolcrib.config.paths import user_config_dir, user_state_dir
+from toolcrib.config.policy import ArgumentTest, PolicyRule, PolicySettings, rule_label
 from toolcrib.config.server import ResolvedServer, ServerConfig, Transport
 from toolcrib.config.switches import Switches
 from toolcrib.config.variables import Input, Variables, input_variable, system_keyring
 
 __all__ = [
+    "ArgumentTest",
     "ClientFile",
     "Config",
     "DynamicSettings",
     "Effect",
     "Input",
     "JournalSettings",
+    "PolicyRule",
+    "PolicySettings",
     "ResolvedServer",
     "SearchSettings",
     "ServerConfig",
@@ -28,6 +32,7 @@ __all__ = [
     "input_variable",
     "is_toolcrib",
     "load_config",
+    "rule_label",
     "starts_itself",
     "system_keyring",
     "user_config_dir",

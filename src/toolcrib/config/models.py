@@ -5,6 +5,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from toolcrib.config.policy import PolicySettings
+
 Effect = Literal["read", "write", "destructive"]
 """What a tool does to the world: nothing, adds or changes, or removes and overwrites."""
 
@@ -153,6 +155,8 @@ class Settings(_Model):
         registries: Where servers can be found that are not configured: URLs of registries that speak the MCP
             registry API, and paths of files or folders of `server.json` documents.
         dynamic: What a model may turn on and off.
+        policy: Which calls are allowed, asked about or denied.
+        split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
         store: The database that instances share: the URL of a PostgreSQL database, which may hold `${...}`; empty
@@ -170,6 +174,8 @@ class Settings(_Model):
     search: SearchSettings = SearchSettings()
     registries: tuple[str, ...] = ()
     dynamic: DynamicSettings = DynamicSettings()
+    policy: PolicySettings = PolicySettings()
+    split_by_effect: Annotated[bool, Field(strict=True)] = False
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
     store: Annotated[str, Field(repr=False)] = ""
     journal: JournalSettings = JournalSettings()
