@@ -177,7 +177,15 @@ HTTP = {
     "OlderNeverAnswers": to(fails(GAVE_UP), **HANGS),
 }
 
-FAULTS = {**STARTS, **LISTS, **CALLS, **ENDS, **HTTP}
+CALLERS = {
+    "AsksInCall": to(answers(says="List roots not supported")),
+    "ListsByCapabilities": to(answers()),
+    "ListsToCallersAlone": to(fails("can't list its tools: no roots, no tools")),
+    "CrashAfterList": to(either(r"ended|has ended|left alone for")),
+    "Flood": to(answers("flood"), answers()),
+}
+
+FAULTS = {**STARTS, **LISTS, **CALLS, **ENDS, **HTTP, **CALLERS}
 
 
 @pytest.fixture(scope="module", params=["library", "gateway"])

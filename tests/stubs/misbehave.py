@@ -1,6 +1,6 @@
 """A server with one bad habit: `python misbehave.py MODE [--log FILE]`.
 
-The modes are the classes here and in `faulty.py`.
+The modes are the classes here, in `faulty.py` and in `personal.py`.
 
 The habits are those seen of real servers, and the ones that no real server shows on demand.
 """
@@ -15,6 +15,7 @@ import threading
 import time
 
 from faulty import FAULTS
+from personal import PERSONAL
 from stub import RpcError, Stub, text, tool
 
 
@@ -439,7 +440,7 @@ class Strange(Stub):
 
 
 OWN = {kind.__name__: kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Stub)}
-MODES = {name: kind for name, kind in {**OWN, **FAULTS}.items() if kind is not Stub}
+MODES = {name: kind for name, kind in {**OWN, **FAULTS, **PERSONAL}.items() if kind is not Stub}
 
 
 def main():

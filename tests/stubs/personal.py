@@ -1,0 +1,90 @@
+"""More modes for `misbehave.py`: servers that treat callers differently, ask them, or overwhelm them."""
+
+import json
+import sys
+
+from stub import RpcError, Stub, text, tool
+
+NOBODY = -32603
+
+
+class Personal(Stub):
+    """Knows the capabilities of whom it speaks to."""
+
+    declared = ()
+
+    def answer(self, method, params, request_id):
+        if method == "initialize":
+            self.declared = params["capabilities"]
+        return super().answer(method, params, request_id)
+
+
+class AsksInCall(Personal):
+    """Asks for the roots in each call, and answers with what it was told."""
+
+    waiting = ()
+
+    def take(self, message):
+        if "method" in message:
+            super().take(message)
+            return
+        call, *self.waiting = self.waiting
+        told = message.get("result", message.get("error"))
+        self.send({"jsonrpc": "2.0", "id": call, "result": text(json.dumps(told))})
+
+    def call(self, name, arguments, params, request_id):
+        self.waiting = (*self.waiting, request_id)
+        self.ask("roots/list")
+
+
+class ListsByCapabilities(Personal):
+    """Lists one more tool to whom has roots."""
+
+    def list_page(self, member, entries, params):
+        more = (tool("in_roots"),) if "roots" in self.declared else ()
+        return super().list_page(member, (*entries, *more), params)
+
+
+class ListsToCallersAlone(ListsByCapabilities):
+    """Lists nothing to whom has no roots."""
+
+    def list_page(self, member, entries, params):
+        if "roots" not in self.declared:
+            raise RpcError(NOBODY, "no roots, no tools")
+        return super().list_page(member, entries, params)
+
+
+class CrashAfterList(Stub):
+    """Dies once it has listed its tools, each time."""
+
+    def answer(self, method, params, request_id):
+        result = super().answer(method, params, request_id)
+        if method == "tools/list":
+            self.send({"jsonrpc": "2.0", "id": request_id, "result": result})
+            raise SystemExit(5)
+        return result
+
+
+class Flood(Stub):
+    """Reports progress and logs fifty thousand times each before it answers a call of `flood`."""
+
+    tools = (tool("echo"), tool("flood"))
+
+    def call(self, name, arguments, params, request_id):
+        if name == "flood":
+            token = (params.get("_meta") or {}).get("progressToken")
+            for done in range(1, 50_001):
+                self.write_notification("notifications/progress", {"progressToken": token, "progress": done})
+                self.write_notification("notifications/message", {"level": "info", "data": "still at it"})
+        return super().call(name, arguments, params, request_id)
+
+    def write_notification(self, method, params):
+        """Write without flushing, as fast as can be."""
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
+
+
+PERSONAL = {
+    kind.__name__: kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Stub)
+}
+del PERSONAL["Stub"], PERSONAL["Personal"]
