@@ -182,7 +182,7 @@ CALLERS = {
     "ListsByCapabilities": to(answers()),
     "ListsToCallersAlone": to(fails("can't list its tools: no roots, no tools")),
     "CrashAfterList": to(either(r"ended|has ended|left alone for")),
-    "Flood": to(answers("flood"), answers()),
+    "Flood": to(answers("flood", reports=5_000, says="5000"), answers()),
 }
 
 FAULTS = {**STARTS, **LISTS, **CALLS, **ENDS, **HTTP, **CALLERS}

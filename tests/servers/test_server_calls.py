@@ -8,7 +8,8 @@ import anyio
 import pytest
 
 from toolcrib.catalog import RequestContext
-from toolcrib.errors import CallTimeoutError, ProtocolError, UnknownOutcomeError
+from toolcrib.errors import CallTimeoutError, ProtocolError, ServerError, UnknownOutcomeError
+from toolcrib.servers.progress import MOST_AT_ONCE, PER_SECOND
 
 pytestmark = pytest.mark.anyio
 
@@ -70,6 +71,28 @@ async def test_calls_that_were_never_taken_by_a_dead_server_are_made_of_a_new_on
     # One was on its way to the server when that was found dead.
     assert ends.count("outcome_unknown") <= 1
     assert len(set(ends)) == len(ends) == 20
+
+
+async def test_a_server_that_ends_as_soon_as_it_has_listed_is_not_started_again_and_again_for_one_call(
+    stub, open_pool, call
+):
+    server = stub("CrashAfterList", protocol="legacy")
+    async with open_pool(one=server) as opened:
+        await opened["one"].ensure()  # as the broker does
+        with pytest.raises(ServerError):
+            await call(opened["one"], "echo")
+    assert server.starts <= 2
+
+
+async def test_a_server_that_answers_between_its_crashes_is_never_left_alone(stub, open_pool, call):
+    server = stub("ExitsLater", protocol="legacy")
+    async with open_pool(one=server) as opened:
+        for _ in range(5):
+            await call(opened["one"], "echo")
+            await call(opened["one"], "leave")
+            await opened.until(lambda: not opened["one"].running)
+            assert opened["one"].status.state == "failed"
+    assert server.starts == 5
 
 
 async def test_half_a_line_and_then_nothing_is_an_unknown_outcome(stub, open_pool, call):
@@ -195,3 +218,31 @@ async def test_an_answer_that_the_protocol_does_not_know_is_told_at_once(stub, o
     async with open_pool(one=stub("Malformed")) as opened:
         with anyio.fail_after(20), pytest.raises(ProtocolError, match="neither a result nor an error"):
             await call(opened["one"], name)
+
+
+async def test_a_server_that_floods_with_notifications_is_heard_at_a_bearable_rate_and_holds_up_no_other(
+    stub, open_pool, call
+):
+    seen, beside = [], []
+
+    async def report(progress, total, message):
+        seen.append(progress)
+
+    async def others():
+        while True:
+            await call(opened["other"], "echo")
+            beside.append(len(seen))
+
+    async with open_pool(one=stub("Flood"), other=stub("Normal")) as opened:
+        await opened["one"].ensure()
+        begin = anyio.current_time()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(others)
+            params = {"name": "flood", "arguments": {"reports": 10_000}}
+            await opened["one"].request("tools/call", params, RequestContext(on_progress=report))
+            tasks.cancel_scope.cancel()
+        seconds = anyio.current_time() - begin
+    assert seen == sorted(set(seen))
+    assert (seen[0], seen[-1]) == (1, 10_000)
+    assert len(seen) <= MOST_AT_ONCE + PER_SECOND * seconds + 2
+    assert len(beside) > 50

@@ -66,14 +66,14 @@ class CrashAfterList(Stub):
 
 
 class Flood(Stub):
-    """Reports progress and logs fifty thousand times each before it answers a call of `flood`."""
+    """Reports progress and logs many thousand times each before it answers a call of `flood`."""
 
     tools = (tool("echo"), tool("flood"))
 
     def call(self, name, arguments, params, request_id):
         if name == "flood":
             token = (params.get("_meta") or {}).get("progressToken")
-            for done in range(1, 50_001):
+            for done in range(1, arguments.get("reports", 50_000) + 1):
                 self.write_notification("notifications/progress", {"progressToken": token, "progress": done})
                 self.write_notification("notifications/message", {"level": "info", "data": "still at it"})
         return super().call(name, arguments, params, request_id)
