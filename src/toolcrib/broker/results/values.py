@@ -1,27 +1,10 @@
-"""Results: what a program gets of one, and the seam that makes one fit a caller's budget."""
+"""What a program gets of a result, and which of its parts say the same."""
 
 import json
 from collections.abc import Mapping
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
-from toolcrib.broker.call import Call
 from toolcrib.catalog import JsonObject
-
-
-class Fit(Protocol):
-    """Makes a result fit a budget."""
-
-    async def fit(self, result: JsonObject, budget: int | None, call: Call) -> tuple[JsonObject, str | None]:
-        """The result whole with None, or a preview with the handle under which the whole is kept."""
-        ...
-
-
-class Whole:
-    """Hands every result on whole, whatever its size."""
-
-    async def fit(self, result: JsonObject, budget: int | None, call: Call) -> tuple[JsonObject, str | None]:
-        """The result, unchanged."""
-        return result, None
 
 
 def value_of(result: Mapping[str, Any]) -> Any:
@@ -35,8 +18,7 @@ def value_of(result: Mapping[str, Any]) -> Any:
         return result["structuredContent"]
     blocks = content_of(result)
     if len(blocks) == 1 and blocks[0].get("type") == "text":
-        text = str(blocks[0].get("text", ""))
-        return _parsed(text)
+        return parsed(str(blocks[0].get("text", "")))
     return blocks
 
 
@@ -68,10 +50,12 @@ def repeats_structure(block: Mapping[str, Any], result: Mapping[str, Any]) -> bo
     if isinstance(structure, dict) and set(cast("JsonObject", structure)) == {"result"}:
         candidates.append(cast("JsonObject", structure)["result"])
     try:
-        parsed = json.loads(text)
+        read = json.loads(text)
+        return any(same_json(read, each) for each in candidates)
     except ValueError:
         return text in [each for each in candidates if isinstance(each, str)]
-    return any(same_json(parsed, each) for each in candidates)
+    except RecursionError:  # nested too deep to be compared; to keep both loses nothing
+        return False
 
 
 def same_json(left: Any, right: Any) -> bool:
@@ -87,7 +71,8 @@ def same_json(left: Any, right: Any) -> bool:
     return bool(left == right)
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
+    """The object or array that a text is the JSON of; any other text as it is."""
     if not text.lstrip().startswith(("{", "[")):
         return text
     try:

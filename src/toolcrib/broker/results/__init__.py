@@ -1,0 +1,29 @@
+"""Results: what a program gets of one, and how one is made to fit a caller's budget."""
+
+from toolcrib.broker.results.fit import NOT_KEPT_META, Fit, Handles, Whole
+from toolcrib.broker.results.kept import FOLDER, Kept, KeptResults, UnknownHandleError
+from toolcrib.broker.results.measuring import is_small
+from toolcrib.broker.results.pages import Excerpt, Page
+from toolcrib.broker.results.preview import HANDLE_META
+from toolcrib.broker.results.values import content_of, parsed, repeats_structure, same_json, text_of, value_of
+
+__all__ = [
+    "FOLDER",
+    "HANDLE_META",
+    "NOT_KEPT_META",
+    "Excerpt",
+    "Fit",
+    "Handles",
+    "Kept",
+    "KeptResults",
+    "Page",
+    "UnknownHandleError",
+    "Whole",
+    "content_of",
+    "is_small",
+    "parsed",
+    "repeats_structure",
+    "same_json",
+    "text_of",
+    "value_of",
+]
