@@ -12,6 +12,9 @@ Effect = Literal["read", "write", "destructive"]
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True, allow_inf_nan=False)]
 
+Label = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S+$")]
+"""A word for a kind of data: where it comes from, or who may see it."""
+
 
 class _Model(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
@@ -56,7 +59,8 @@ class ServerOptions(_Model):
         allow: Globs over tool names; only what one of them fits is offered.
         deny: Globs over tool names that are never offered, whatever `allow` says.
         effects: Effect by a glob over tool names; the first that fits counts.
-        labels: Labels of the data that come from this server.
+        labels: Labels of the data that come from this server, such as `private`, `untrusted`, `external`.
+        tool_labels: More labels by a glob over tool names; of all globs that fit.
         timeout: Seconds that one call may take; null leaves it to `Settings.timeout`.
         start_timeout: Seconds until a starting server must have answered; null leaves it to
             `Settings.start_timeout`.
@@ -73,7 +77,8 @@ class ServerOptions(_Model):
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     effects: Mapping[str, Effect] = Field(default_factory=dict[str, Effect])
-    labels: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ()
+    tool_labels: Mapping[str, tuple[Label, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     timeout: Seconds | None = None
     start_timeout: Seconds | None = None
     prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,32}$")] | None = None
@@ -140,6 +145,36 @@ class JournalSettings(_Model):
     redact: tuple[Annotated[str, AfterValidator(_pointer)], ...] = ()
 
 
+class ResultSettings(_Model):
+    """The `results` object of the settings: how results are kept that are too large to be answered whole.
+
+    Attributes:
+        keep_seconds: How long one is kept.
+        max_mb: Megabytes that all of them may take; the oldest go first.
+        max_result_mb: Megabytes that a single one may have; a larger one is answered whole.
+    """
+
+    keep_seconds: Seconds = 3_600.0
+    max_mb: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 512
+    max_result_mb: Annotated[int, Field(ge=1, le=1_000_000, strict=True)] = 64
+
+
+class DataFlowSettings(_Model):
+    """The `data_flow` object of the settings: what is remembered of what was read, to know it again in arguments.
+
+    Attributes:
+        fingerprints: Whether anything is; labels are collected in any case.
+        caller_mb: Megabytes of text that are remembered of one caller; the oldest go first.
+        max_mb: Megabytes of all callers together; those who were silent longest go first.
+        idle_seconds: How long a caller may be silent before what it has read is forgotten, labels too.
+    """
+
+    fingerprints: Annotated[bool, Field(strict=True)] = True
+    caller_mb: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 32
+    max_mb: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 128
+    idle_seconds: Seconds = 86_400.0
+
+
 class Settings(_Model):
     """The `toolcrib` object at the top of a configuration.
 
@@ -155,6 +190,11 @@ class Settings(_Model):
         registries: Where servers can be found that are not configured: URLs of registries that speak the MCP
             registry API, and paths of files or folders of `server.json` documents.
         dynamic: What a model may turn on and off.
+        result_budget: Bytes of JSON that one result may have for a model, images and sounds aside; a larger one is
+            kept, and answered with its shape and beginning. Null sets no bound. The default stays
+            below 10,000 tokens, where Claude Code begins to warn, also where a token has only 3.2 bytes.
+        results: How such results are kept.
+        data_flow: What is remembered of what was read.
         policy: Which calls are allowed, asked about or denied.
         split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
@@ -174,6 +214,9 @@ class Settings(_Model):
     search: SearchSettings = SearchSettings()
     registries: tuple[str, ...] = ()
     dynamic: DynamicSettings = DynamicSettings()
+    result_budget: Annotated[int, Field(ge=1_000, strict=True)] | None = 32_000
+    results: ResultSettings = ResultSettings()
+    data_flow: DataFlowSettings = DataFlowSettings()
     policy: PolicySettings = PolicySettings()
     split_by_effect: Annotated[bool, Field(strict=True)] = False
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300

@@ -95,7 +95,7 @@ class Handles:
             meta = result.get("_meta")
             kept_meta = cast("JsonObject", meta) if isinstance(meta, dict) else {}
             return {**result, "_meta": {**kept_meta, NOT_KEPT_META: reason[:300]}}, None
-        return preview(view_of(result), result, handle, facts, budget, self._kept.seconds), handle
+        return preview(view_of(result), result, handle, facts, text_bytes(result), budget, self._kept.seconds), handle
 
 
 def _fits(result: JsonObject, budget: int) -> bool:

@@ -17,11 +17,13 @@ HANDLE_META = "toolcrib/handle"
 SMALLEST_BUDGET = 1_000
 """Bytes that a preview or page may always take; a smaller budget counts as this."""
 
-_LONGEST = 6_000
+_LONGEST = 4_000
 _SHAPE = 1_500
 
 
-def preview(view: View, result: JsonObject, handle: str, facts: Kept, budget: int, seconds: float) -> JsonObject:
+def preview(
+    view: View, result: JsonObject, handle: str, facts: Kept, text_size: int, budget: int, seconds: float
+) -> JsonObject:
     """A result in place of a larger one, with the same mark as an error.
 
     Images and sounds that fit stay as they are; others are named.
@@ -31,6 +33,7 @@ def preview(view: View, result: JsonObject, handle: str, facts: Kept, budget: in
         result: The whole result.
         handle: Under which it is kept.
         facts: What is known of it.
+        text_size: Bytes of JSON that a model would read as text.
         budget: Most bytes of JSON.
         seconds: How long it is kept.
     """
@@ -47,13 +50,13 @@ def preview(view: View, result: JsonObject, handle: str, facts: Kept, budget: in
             named.append(media_name(block))
     room = min(left, _LONGEST)
     lines = [
-        f"This {'error' if facts.is_error else 'result'} is too large to be shown whole: {facts.size:,} bytes, about "
-        f"{round(facts.size / BYTES_PER_TOKEN, -2):,.0f} tokens. It is kept for {_duration(seconds)} as {handle}; "
+        f"This {'error' if facts.is_error else 'result'} is too large to be shown whole: {facts.size:,} bytes"
+        f"{_tokens(text_size)}. It is kept for {_duration(seconds)} as {handle}; "
         "read_result reads, selects from and searches it.",
     ]
     if named:
         lines.append(f"Not shown: {', '.join(named[:20])}{f' and {len(named) - 20} more' if len(named) > 20 else ''}.")
-    lines += [f"Shape: {shape(view.value, min(_SHAPE, room // 3))}", "It begins:"]
+    lines += [f"Shape: {_shape(view.value, min(_SHAPE, room // 3))}", "It begins:"]
     text = "\n".join(lines)
     # Quotes and line ends take two bytes each in JSON, other scripts up to four.
     text += "\n" + _fitting(view.value, room - _json_bytes(text) - 300)
@@ -61,6 +64,17 @@ def preview(view: View, result: JsonObject, handle: str, facts: Kept, budget: in
     if "isError" in result:
         answer["isError"] = result["isError"]
     return answer
+
+
+def _tokens(size: int) -> str:
+    tokens = round(size / BYTES_PER_TOKEN, -2)
+    return f", about {tokens:,.0f} tokens of text" if tokens else ""
+
+
+def _shape(value: Any, characters: int) -> str:
+    if isinstance(value, str):
+        return f"text of {value.count(chr(10)) + 1:,} lines, {len(value):,} characters"
+    return shape(value, characters)
 
 
 def _fitting(value: Any, room: int) -> str:
