@@ -5,7 +5,19 @@ from toolcrib.broker.broker import Approver, Broker, Sources
 from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Face, Options, Outcome, Principal
 from toolcrib.broker.dataflow import DataFlow, NoDataFlow, Trace
 from toolcrib.broker.effects import effect_of
-from toolcrib.broker.journal import Ending, Journal, NoJournal
+from toolcrib.broker.journal import (
+    Discovery,
+    DurableJournal,
+    Ending,
+    Entry,
+    Filter,
+    Journal,
+    JournalReader,
+    Ledger,
+    NoJournal,
+    Rules,
+    Unsettled,
+)
 from toolcrib.broker.parking import NoParking, Parking
 from toolcrib.broker.policy import ALLOW, Decision, ListedTool, Policy, ServerLists
 from toolcrib.broker.prepare import InvalidArgumentsError
@@ -22,12 +34,18 @@ __all__ = [
     "Caller",
     "DataFlow",
     "Decision",
+    "Discovery",
+    "DurableJournal",
     "Effect",
     "Ending",
+    "Entry",
     "Face",
+    "Filter",
     "Fit",
     "InvalidArgumentsError",
     "Journal",
+    "JournalReader",
+    "Ledger",
     "ListedTool",
     "NoDataFlow",
     "NoJournal",
@@ -37,9 +55,11 @@ __all__ = [
     "Parking",
     "Policy",
     "Principal",
+    "Rules",
     "ServerLists",
     "Sources",
     "Trace",
+    "Unsettled",
     "Whole",
     "content_of",
     "effect_of",

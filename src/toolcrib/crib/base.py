@@ -14,6 +14,7 @@ from toolcrib.broker import (
     Access,
     Approver,
     Broker,
+    JournalReader,
     Policy,
 )
 from toolcrib.catalog import (
@@ -24,6 +25,7 @@ from toolcrib.config import Config, Input, ServerConfig, Switches, Variables, us
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.dynamic import Dynamic
 from toolcrib.crib.finder import Finder
+from toolcrib.crib.journaling import Prices, journal_of, ledger_of
 from toolcrib.crib.listings import Listings
 from toolcrib.crib.narrowing import Narrowing
 from toolcrib.crib.opening import connected_clients, index_file, server_lists
@@ -33,6 +35,7 @@ from toolcrib.crib.shelf import Shelf
 from toolcrib.crib.sources import SourceTable, list_clients
 from toolcrib.errors import UsageError
 from toolcrib.events import EventBus, ServerStateChanged
+from toolcrib.redact import Secrets
 from toolcrib.search import Searcher, make_searcher
 from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
 
@@ -62,15 +65,30 @@ class CribBase:
         self.config = config
         self.registry = ToolRegistry()
         self.events = EventBus()
+        self.secrets = Secrets()
+        for entry in config.servers.values():
+            self.secrets.add_server(entry)
         self._inputs = dict(config.inputs)
         self._variables = variables or Variables(inputs=self._inputs)
         self._state_dir = Path(state_dir or user_state_dir())
         self._instance = secrets.token_hex(16)
-        self._shared = SharedStore(self._state_dir, self._instance)
+        self._shared = SharedStore(self._state_dir, self._instance, config.settings.store, self._variables)
         self._sources = SourceTable(self.registry, self._is_off)
         policy = policy or server_lists(config)
         self._access = Access(self.registry, policy)
-        self._broker = Broker(self._sources, self.registry, policy, self._access, approver=approver)
+        ledger = ledger_of(self._shared, self._state_dir)
+        self._journal = journal_of(
+            config.settings.journal,
+            ledger,
+            self._instance,
+            self.secrets,
+            labels=lambda _: frozenset(),
+            prices=Prices(self.registry, self._access),
+        )
+        self.journal = JournalReader(ledger, self._flush_journal, self._shared.exists)
+        self._broker = Broker(
+            self._sources, self.registry, policy, self._access, journal=self._journal, approver=approver
+        )
         self._finder = Finder(
             self.registry,
             self._access,
@@ -133,6 +151,8 @@ class CribBase:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             self._shared.start(tasks)
+            if self._journal is not None:
+                self._journal.start(tasks)
             self._pool = ServerPool(
                 self.config,
                 tasks,
@@ -142,6 +162,7 @@ class CribBase:
                 marker=self._instance,
                 on_listed=self._dynamic.take,
                 on_state=self._on_state,
+                secrets=self.secrets,
             )
             for server in self._pool:
                 self._sources.put(server)
@@ -153,8 +174,14 @@ class CribBase:
             self._opened.set()
             await self._closing.wait()
             await self._pool.close()
+            if self._journal is not None:
+                await self._journal.close()
             await self._shared.close()
             tasks.cancel_scope.cancel()
+
+    async def _flush_journal(self) -> None:
+        if self._journal is not None:
+            await self._journal.flush()
 
     def _follow_switches(self) -> TaskGroup:
         """Do what the user has switched, and give the tasks of the open crib."""
@@ -170,6 +197,7 @@ class CribBase:
         """Take in a server that the configuration does not have but allows."""
         assert self._pool is not None
         self._inputs.update(inputs)
+        self.secrets.add_server(entry)
         server = self._pool.add(server_id, entry)
         self._hashes[server_id] = entry.config_hash
         self._sources.put(server)

@@ -53,6 +53,7 @@ class Crib(CribBase):
         config: The configuration.
         registry: The catalog: all tools known, by id.
         events: Changes of the catalog and of servers.
+        journal: The record of all calls, of every instance with the same state directory.
     """
 
     @classmethod
@@ -100,6 +101,7 @@ class Crib(CribBase):
         searcher: Searcher | None = None,
         approver: Approver | None = None,
         policy: Policy | None = None,
+        state_dir: str | Path | None = None,
     ) -> "Crib":
         """A crib over SDK clients that are connected already; it neither owns nor closes them.
 
@@ -108,6 +110,7 @@ class Crib(CribBase):
             searcher: See `open`.
             approver: See `open`.
             policy: See `open`; None hides nothing.
+            state_dir: See `open`.
         """
         return cls(
             config_from_mapping({"mcpServers": {}}),
@@ -115,6 +118,7 @@ class Crib(CribBase):
             searcher=searcher,
             approver=approver,
             policy=policy,
+            state_dir=state_dir,
         )
 
     async def states_elsewhere(self) -> dict[str, ServerState]:
@@ -123,7 +127,7 @@ class Crib(CribBase):
         Raises:
             StoreError: The shared store can't be read.
         """
-        return await states_elsewhere(self._state_dir, self._instance, self._hashes)
+        return await states_elsewhere(self._shared, self._hashes)
 
     def add_functions(self, *functions: Callable[..., Any], server: str = "local", description: str = "") -> list[str]:
         """Add Python functions as tools beside those of the servers, and return their ids.
@@ -339,6 +343,17 @@ class Crib(CribBase):
             self._sources.detach(caller)
         if self._pool is not None:
             self._pool.release(caller.run_key)
+
+    def note_discovery(self, answer: str, surface: str, caller: Caller) -> None:
+        """Let the journal account for what finding tools has cost a conversation.
+
+        Args:
+            answer: What the model was told.
+            surface: The definitions of the constant tools, which it was sent before.
+            caller: Who asked.
+        """
+        if self._journal is not None:
+            self._journal.discovered(caller, answer, surface)
 
     def configured(self) -> list[tuple[str, str]]:
         """Id and configured description of each source that is on from the start: nothing that a server said."""

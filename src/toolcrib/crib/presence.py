@@ -3,9 +3,7 @@
 import socket
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from pathlib import Path
 
-import anyio
 import anyio.to_thread
 
 from toolcrib.crib.shared import SharedStore
@@ -14,13 +12,11 @@ from toolcrib.events import EventBus, Missed, ServerStateChanged
 from toolcrib.servers import ServerStatus
 from toolcrib.servers.watchdog import end_processes
 from toolcrib.store import (
-    STORE_FILE,
     Lease,
     ServerState,
     Store,
     expired_instances,
     live_states,
-    open_store,
     reclaim_instance,
 )
 
@@ -57,7 +53,7 @@ async def record_presence(
                 begun = True
 
 
-async def states_elsewhere(state_dir: Path, instance: str, hashes: Hashes) -> dict[str, ServerState]:
+async def states_elsewhere(shared: SharedStore, hashes: Hashes) -> dict[str, ServerState]:
     """The states of these very servers in other running instances, by id; none where there is no shared store yet.
 
     Of several instances, one that has the server running counts, else the last to change.
@@ -65,12 +61,11 @@ async def states_elsewhere(state_dir: Path, instance: str, hashes: Hashes) -> di
     Raises:
         StoreError: The store can't be read.
     """
-    path = state_dir / STORE_FILE
-    if not await anyio.Path(path).exists():
+    if not await shared.exists():
         return {}
-    store = await anyio.to_thread.run_sync(open_store, path)
+    store = await anyio.to_thread.run_sync(shared.open_another)
     try:
-        states = [state for state in await live_states(store) if state.instance != instance]
+        states = [state for state in await live_states(store) if state.instance != shared.instance]
     finally:
         store.close()
     ids = {_name(server, hashes): server for server in hashes}

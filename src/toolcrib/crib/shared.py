@@ -7,7 +7,9 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskGroup
 
-from toolcrib.errors import StoreError
+from toolcrib.config import Variables
+from toolcrib.config.variables import Expander
+from toolcrib.errors import ConfigError, StoreError
 from toolcrib.store import STORE_FILE, Lease, Store, open_store
 
 
@@ -20,11 +22,15 @@ class SharedStore:
     Args:
         state_dir: The folder that the instances share.
         instance: This instance's id.
+        url: The database, where it is another one than the file in the folder; may hold `${...}`.
+        variables: What those stand for.
     """
 
-    def __init__(self, state_dir: Path, instance: str) -> None:
-        self.path = state_dir / STORE_FILE
+    def __init__(self, state_dir: Path, instance: str, url: str = "", variables: Variables | None = None) -> None:
         self.instance = instance
+        self._path = state_dir / STORE_FILE
+        self._url = url
+        self._variables = variables or Variables()
         self._tasks: TaskGroup | None = None
         self._store: Store | None = None
         self._lease: Lease | None = None
@@ -34,6 +40,24 @@ class SharedStore:
     def start(self, tasks: TaskGroup) -> None:
         """Let the lease be kept in these tasks, once there is one."""
         self._tasks = tasks
+
+    async def exists(self) -> bool:
+        """Whether there is a store already, as far as that shows without opening it."""
+        return bool(self._url) or await anyio.Path(self._path).exists()
+
+    def open_another(self) -> Store:
+        """The same database, opened once more without a lease. Blocks.
+
+        Raises:
+            StoreError: It can't be opened.
+        """
+        if not self._url:
+            return open_store(self._path)
+        try:
+            url = Expander(self._variables).expand(self._url, "toolcrib.store")
+        except ConfigError as error:
+            raise StoreError(error.message, hint=error.hint) from None
+        return open_store(url)
 
     async def opened(self) -> Store:
         """The store, with a lease of this instance that holds.
@@ -57,7 +81,7 @@ class SharedStore:
             if self._closed:
                 raise StoreError("The crib is closed.", hint="Open another one.")
             if self._store is None:
-                self._store = await anyio.to_thread.run_sync(open_store, self.path)
+                self._store = await anyio.to_thread.run_sync(self.open_another)
             if self._lease is None:
                 self._lease = await Lease.acquire(self._store, self.instance)
                 if self._tasks is not None:

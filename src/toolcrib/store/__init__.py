@@ -1,6 +1,6 @@
 """The database that instances share: engine, leases and the recorded state of servers."""
 
-from toolcrib.store.database import STORE_FILE, Store, open_store
+from toolcrib.store.database import STORE_FILE, Held, Store, open_store
 from toolcrib.store.instances import (
     LEASE_SECONDS,
     Instance,
@@ -15,6 +15,7 @@ from toolcrib.store.instances import (
 __all__ = [
     "LEASE_SECONDS",
     "STORE_FILE",
+    "Held",
     "Instance",
     "Lease",
     "ServerState",

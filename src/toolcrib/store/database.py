@@ -66,6 +66,34 @@ class Store:
         except SQLAlchemyError as error:
             raise _store_error(self._name, error) from None
 
+    @contextmanager
+    def held(self, *, power_safe: bool = False) -> Generator["Held"]:
+        """A connection of its own for one thread that writes much, kept as long as the block runs.
+
+        Args:
+            power_safe: Whether what it commits survives the loss of power too, with SQLite (a PostgreSQL server
+                sees to that itself).
+
+        Raises:
+            StoreError: There is no connection to be had.
+        """
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            connection = self._engine.connect().execution_options(**{_WRITES: True})
+            if power_safe and connection.dialect.name == "sqlite":
+                raw = connection.connection.driver_connection
+                assert isinstance(raw, sqlite3.Connection)
+                raw.execute("PRAGMA synchronous=FULL")
+        except SQLAlchemyError as error:
+            raise _store_error(self._name, error) from None
+        try:
+            yield Held(connection, self._name)
+        finally:
+            with suppress(SQLAlchemyError):
+                connection.invalidate()
+                connection.close()
+
     async def read(self, work: "Callable[[Connection, *Ts], T]", *args: *Ts) -> T:
         """Run `work(connection, *args)` in a reading transaction, in a worker thread.
 
@@ -117,6 +145,34 @@ class Store:
     def _run(self, write: bool, work: "Callable[[Connection, *Ts], T]", args: tuple[*Ts]) -> T:
         with self.transaction(write=write) as connection:
             return work(connection, *args)
+
+
+class Held:
+    """One connection, for one thread.
+
+    Args:
+        connection: The connection.
+        name: What errors call the database.
+    """
+
+    def __init__(self, connection: "Connection", name: str) -> None:
+        self._connection = connection
+        self._name = name
+
+    @contextmanager
+    def transaction(self) -> Generator["Connection"]:
+        """One writing transaction; see `Store.transaction`.
+
+        Raises:
+            StoreError: The database failed; nothing was written.
+        """
+        from sqlalchemy.exc import SQLAlchemyError
+
+        try:
+            with self._connection.begin():
+                yield self._connection
+        except SQLAlchemyError as error:
+            raise _store_error(self._name, error) from None
 
 
 def open_store(target: str | os.PathLike[str], *, clock: Callable[[], float] = time.time) -> Store:

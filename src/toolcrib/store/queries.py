@@ -5,6 +5,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Float,
     ForeignKey,
@@ -100,6 +101,11 @@ def instances(connection: Connection, now: float, live: bool) -> list[Instance]:
     chosen = select(_INSTANCES).where(ends > now if live else ends <= now)
     rows = connection.execute(chosen.order_by(_INSTANCES.c.started_at, _INSTANCES.c.id))
     return [Instance(**_members(row)) for row in rows]
+
+
+def is_live(instance: ColumnElement[str], now: float) -> ColumnElement[bool]:
+    """Whether the instance that a column names holds a lease."""
+    return instance.in_(select(_INSTANCES.c.id).where(_INSTANCES.c.expires_at > now))
 
 
 def reclaim(connection: Connection, instance: str, now: float) -> list[ServerState] | None:

@@ -1,17 +1,25 @@
 """The journal: the durable record of calls and their outcome."""
 
+from toolcrib.broker.journal.durable import DurableJournal, Rules
 from toolcrib.broker.journal.entry import ALL, STATES, Discovery, Entry, Filter, State
+from toolcrib.broker.journal.ledger import KEY_FILE, Ledger
+from toolcrib.broker.journal.reading import JournalReader
 from toolcrib.broker.journal.seam import Ending, Journal, NoJournal, Unsettled
 
 __all__ = [
     "ALL",
+    "KEY_FILE",
     "STATES",
     "Discovery",
+    "DurableJournal",
     "Ending",
     "Entry",
     "Filter",
     "Journal",
+    "JournalReader",
+    "Ledger",
     "NoJournal",
+    "Rules",
     "State",
     "Unsettled",
 ]

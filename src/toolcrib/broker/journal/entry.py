@@ -1,5 +1,6 @@
 """What the journal holds of one call, and which of them are asked for."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
@@ -79,15 +80,15 @@ class Entry:
     repeated_by: str
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> "Entry":
+    def of(cls, row: Mapping[Any, Any]) -> "Entry":
         """An entry from a row of the table."""
-        return cls(**{**row, "labels": tuple(row["labels"].split())})
+        members: dict[str, Any] = dict(row)
+        members["labels"] = tuple(json.loads(members["labels"]))
+        return cls(**members)
 
     def to_json(self) -> dict[str, object]:
         """All of it by name; `arguments` as JSON, not as text."""
-        from pydantic_core import from_json
-
-        arguments = None if self.arguments is None else from_json(self.arguments)
+        arguments = None if self.arguments is None else json.loads(self.arguments)
         return {**asdict(self), "labels": list(self.labels), "arguments": arguments}
 
 

@@ -72,7 +72,7 @@ class Scribe:
             "rule": decision.rule,
             "approval": decision.approval,
             "approved_by": decision.approved_by,
-            "labels": " ".join(sorted(labels)),
+            "labels": json.dumps(sorted(labels)),
             "attempts": 1,
             "started_at": started_at,
             "ended_at": None,

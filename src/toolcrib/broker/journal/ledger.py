@@ -1,0 +1,84 @@
+"""The journal in the database: opened, its tables made, and what earlier instances left under way settled."""
+
+import os
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_bytes
+
+import anyio
+import anyio.to_thread
+
+from toolcrib.errors import StoreError
+from toolcrib.store import Store
+
+KEY_FILE = "journal.key"
+"""The name of the file inside the state directory that holds what digests are keyed with."""
+
+_KEY_BYTES = 32
+
+
+class Ledger:
+    """The journal's part of the store that instances share.
+
+    Args:
+        opened: Gives the store, with a lease of this instance that holds.
+        state_dir: Where the key of digests is kept.
+    """
+
+    def __init__(self, opened: Callable[[], Awaitable[Store]], state_dir: Path) -> None:
+        self._opened = opened
+        self._key_file = state_dir / KEY_FILE
+        self._ready: Store | None = None
+        self._key = b""
+        self._lock = anyio.Lock()
+
+    async def store(self) -> Store:
+        """The store, with the journal's tables in it.
+
+        Raises:
+            StoreError: It can't be opened or written.
+        """
+        store = await self._opened()
+        if store is not self._ready:
+            async with self._lock:
+                if store is not self._ready:
+                    await anyio.to_thread.run_sync(self._prepare, store)
+                    self._ready = store
+        return store
+
+    @property
+    def key(self) -> bytes:
+        """What digests are keyed with; there once the store was opened."""
+        return self._key
+
+    def _prepare(self, store: Store) -> None:
+        from toolcrib.broker.journal import queries
+
+        self._key = _key(self._key_file)
+        store.ensure("journal", queries.VERSION, queries.METADATA)
+        with store.transaction(write=True) as connection:
+            queries.recover(connection, store.clock())
+
+
+def _key(path: Path) -> bytes:
+    """The key that the file holds; whoever comes first makes it."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            # Written beside and linked: nobody reads half a key, and of two who make one the first wins.
+            beside = path.with_name(f".{path.name}.{os.getpid()}.{token_bytes(4).hex()}")
+            handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(token_bytes(_KEY_BYTES))
+                if not path.exists():
+                    os.link(beside, path)
+            finally:
+                os.unlink(beside)
+        return path.read_bytes()
+    except OSError as error:
+        raise StoreError(
+            f"The state folder {path.parent} can't be written: {error.strerror}.",
+            hint="Set TOOLCRIB_STATE_DIR to a folder that you may write to.",
+        ) from None

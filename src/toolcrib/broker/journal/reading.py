@@ -1,0 +1,151 @@
+"""Reading the journal: listed, followed, exported."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+
+import anyio
+
+from toolcrib.broker.journal.entry import ALL, STATES, Discovery, Entry, Filter
+from toolcrib.broker.journal.ledger import Ledger
+from toolcrib.errors import UsageError, shown
+from toolcrib.store import Store
+
+_PAGE = 500
+_POLL_SECONDS = 0.5
+_LEAST_OF_AN_ID = 4
+
+
+class JournalReader:
+    """The journal of a state directory: the calls of all instances that share it.
+
+    Args:
+        ledger: The database.
+        flush: Writes what this instance still holds back.
+        exists: Whether there is a store at all; none is made for the sake of reading.
+    """
+
+    def __init__(
+        self, ledger: Ledger, flush: Callable[[], Awaitable[None]], exists: Callable[[], Awaitable[bool]]
+    ) -> None:
+        self._ledger = ledger
+        self._flush = flush
+        self._exists = exists
+
+    async def entries(self, wanted: Filter = ALL, *, limit: int = 50) -> list[Entry]:
+        """The newest calls that a filter fits, newest first.
+
+        Args:
+            wanted: Which.
+            limit: How many at most.
+
+        Raises:
+            UsageError: The filter names a state or effect that there is not.
+            StoreError: The journal can't be read.
+        """
+        _check(wanted)
+        store = await self._store()
+        if store is None:
+            return []
+        from toolcrib.broker.journal import queries
+
+        return await store.read(queries.newest, wanted, limit)
+
+    async def entry(self, call_id: str) -> Entry:
+        """One call, by its id or a beginning of it.
+
+        Raises:
+            UsageError: There is none, or several.
+            StoreError: The journal can't be read.
+        """
+        from toolcrib.broker.journal import queries
+
+        found: list[Entry] = []
+        store = await self._store() if len(call_id) >= _LEAST_OF_AN_ID else None
+        if store is not None:
+            found = await store.read(queries.by_ids, [call_id])
+        exact = [each for each in found if each.id == call_id] or found
+        if len(exact) == 1:
+            return exact[0]
+        if exact:
+            raise UsageError(f"{shown(call_id)} is the beginning of several ids.", hint="Give more of it.")
+        raise UsageError(f"The journal has no call {shown(call_id)}.", hint="toolcrib journal lists the newest.")
+
+    async def export(self, wanted: Filter = ALL) -> AsyncGenerator[Entry]:
+        """All calls that a filter fits, oldest first.
+
+        Raises:
+            UsageError: See `entries`.
+            StoreError: The journal can't be read.
+        """
+        _check(wanted)
+        store = await self._store()
+        if store is None:
+            return
+        from toolcrib.broker.journal import queries
+
+        reached = 0
+        while page := await store.read(queries.oldest, wanted, reached, _PAGE):
+            for each in page:
+                yield each
+            reached = page[-1].seq
+
+    async def follow(self, wanted: Filter = ALL, *, poll_seconds: float = _POLL_SECONDS) -> AsyncGenerator[Entry]:
+        """Calls as they are recorded from now on, by whatever instance; one that is under way comes again when it
+        has ended. Never ends by itself.
+
+        Args:
+            wanted: Which.
+            poll_seconds: Between two looks.
+
+        Raises:
+            UsageError: See `entries`.
+            StoreError: The journal can't be read.
+        """
+        _check(wanted)
+        from toolcrib.broker.journal import queries
+
+        store = await self._store()
+        reached = 0 if store is None else await store.read(queries.last_number)
+        under_way: dict[str, Entry] = {}
+        while True:
+            if store is not None:
+                changed = [
+                    each
+                    for each in await store.read(queries.by_ids, list(under_way))
+                    if each.state != under_way[each.id].state
+                ]
+                new = await store.read(queries.oldest, wanted, reached, _PAGE)
+                for each in (*changed, *new):
+                    yield each
+                    if each.state in ("started", "waiting"):
+                        under_way[each.id] = each
+                    else:
+                        under_way.pop(each.id, None)
+                    reached = max(reached, each.seq)
+            await anyio.sleep(poll_seconds)
+            store = await self._store()
+
+    async def discoveries(self, *, limit: int = 50) -> list[Discovery]:
+        """What finding tools has cost each conversation, the latest first.
+
+        Raises:
+            StoreError: The journal can't be read.
+        """
+        store = await self._store()
+        if store is None:
+            return []
+        from toolcrib.broker.journal import queries
+
+        return await store.read(queries.discoveries, limit)
+
+    async def _store(self) -> Store | None:
+        await self._flush()
+        return await self._ledger.store() if await self._exists() else None
+
+
+def _check(wanted: Filter) -> None:
+    for name, value, known in (
+        ("state", wanted.state, STATES),
+        ("effect", wanted.effect, ("read", "write", "destructive", "unknown")),
+    ):
+        if value and value not in known:
+            raise UsageError(f"There is no {name} {shown(value)}.", hint=f"One of: {', '.join(known)}.")
