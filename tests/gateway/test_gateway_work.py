@@ -125,3 +125,29 @@ async def test_a_real_server_is_used_over_http_and_ended_by_a_signal(tmp_path: P
     assert listed.content
     assert code == 0
     assert errors == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+async def test_a_request_whose_rest_never_comes_does_not_hold_up_the_end_nor_litter_the_log(tmp_path: Path) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {}}))
+    state = {"TOOLCRIB_STATE_DIR": str(tmp_path), "TOOLCRIB_CONFIG_DIR": str(tmp_path)}
+    process = await anyio.open_process(
+        [sys.executable, "-c", HTTP_PROGRAM, str(config)], stdin=subprocess.DEVNULL, env={**os.environ, **state}
+    )
+    async with process:
+        url = (await process.stdout.receive()).decode().strip()
+        host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
+        async with await anyio.connect_tcp(host, int(port)) as half:
+            head = f"POST /mcp HTTP/1.1\r\nHost: {host}:{port}\r\nContent-Type: application/json\r\n"
+            await half.send(f'{head}Content-Length: 1000\r\n\r\n{{"jsonrpc"'.encode())
+            async with await anyio.connect_tcp(host, int(port)) as other:  # answered after the half one was read
+                await other.send(f"GET /healthz HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+                assert b"200 OK" in await other.receive()
+            process.send_signal(signal.SIGTERM)
+            assert (await half.receive()).startswith(b"HTTP/1.1 503")
+            code = await process.wait()
+        errors = b"".join([chunk async for chunk in process.stderr])
+
+    assert code == 0
+    assert errors == b""

@@ -113,7 +113,8 @@ class _Server(uvicorn.Server):
 
 
 class _Streams:
-    """An application whose GET requests, which are streams that stay open, can be ended."""
+    """An application whose requests can be ended that may never end by themselves: those by GET, which are streams
+    that stay open, and those of which a part has not come yet."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -121,18 +122,43 @@ class _Streams:
         self._ending = False
 
     def end(self) -> None:
-        """End all streams, and refuse new ones."""
+        """End all of them, and refuse new requests."""
         self._ending = True
-        for stream in self._open:
+        for stream in list(self._open):
             stream.cancel()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["method"] != "GET":
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif self._ending:
             await Response(status_code=503)(scope, receive, send)
-        else:
+        elif scope["method"] == "GET":
             await self._stream(scope, receive, send)
+        else:
+            await self._arriving(scope, receive, send)
+
+    async def _arriving(self, scope: Scope, receive: Receive, send: Send) -> None:
+        begun = False
+
+        async def received() -> Message:
+            message = await receive()
+            if not message.get("more_body", False):
+                self._open.discard(arriving)  # from here on it is under way, and may take its time
+            return message
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        with anyio.CancelScope() as arriving:
+            self._open.add(arriving)
+            try:
+                await self._app(scope, received, watched)
+            finally:
+                self._open.discard(arriving)
+        if arriving.cancelled_caught and not begun:
+            await Response(status_code=503)(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
         unfinished = False
