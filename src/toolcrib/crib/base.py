@@ -66,8 +66,6 @@ class CribBase:
         self.registry = ToolRegistry()
         self.events = EventBus()
         self.secrets = Secrets()
-        for entry in config.servers.values():
-            self.secrets.add_server(entry)
         self._inputs = dict(config.inputs)
         self._variables = variables or Variables(inputs=self._inputs)
         self._state_dir = Path(state_dir or user_state_dir())
@@ -197,7 +195,6 @@ class CribBase:
         """Take in a server that the configuration does not have but allows."""
         assert self._pool is not None
         self._inputs.update(inputs)
-        self.secrets.add_server(entry)
         server = self._pool.add(server_id, entry)
         self._hashes[server_id] = entry.config_hash
         self._sources.put(server)
