@@ -1,6 +1,7 @@
 """A listening socket and the HTTP server on it."""
 
 import errno
+import math
 import os
 import socket
 from collections.abc import Callable, Generator
@@ -15,6 +16,9 @@ from toolcrib.errors import UsageError
 
 _GRACE_SECONDS = 5
 """How long requests under way may take when the server is told to stop."""
+
+_ARRIVAL_SECONDS = 1
+"""How long the rest of a request may take to come then."""
 
 _BACKLOG = 2048
 
@@ -119,31 +123,35 @@ class _Streams:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._open: set[anyio.CancelScope] = set()
+        self._incomplete: set[anyio.CancelScope] = set()
         self._ending = False
 
     def end(self) -> None:
-        """End all of them, and refuse new requests."""
+        """End all streams and refuse new ones, and wait no more than a moment for the rest of other requests."""
         self._ending = True
-        for stream in list(self._open):
+        for stream in self._open:
             stream.cancel()
+        for arriving in self._incomplete:
+            arriving.deadline = anyio.current_time() + _ARRIVAL_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
+        elif scope["method"] != "GET":
+            await self._arriving(scope, receive, send)
         elif self._ending:
             await Response(status_code=503)(scope, receive, send)
-        elif scope["method"] == "GET":
-            await self._stream(scope, receive, send)
         else:
-            await self._arriving(scope, receive, send)
+            await self._stream(scope, receive, send)
 
     async def _arriving(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
 
         async def received() -> Message:
             message = await receive()
-            if not message.get("more_body", False):
-                self._open.discard(arriving)  # from here on it is under way, and may take its time
+            if not message.get("more_body", False):  # from here on it is under way, and may take its time
+                self._incomplete.discard(arriving)
+                arriving.deadline = math.inf
             return message
 
         async def watched(message: Message) -> None:
@@ -152,11 +160,13 @@ class _Streams:
             await send(message)
 
         with anyio.CancelScope() as arriving:
-            self._open.add(arriving)
+            self._incomplete.add(arriving)
+            if self._ending:
+                arriving.deadline = anyio.current_time() + _ARRIVAL_SECONDS
             try:
                 await self._app(scope, received, watched)
             finally:
-                self._open.discard(arriving)
+                self._incomplete.discard(arriving)
         if arriving.cancelled_caught and not begun:
             await Response(status_code=503)(scope, receive, send)
 
