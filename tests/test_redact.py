@@ -242,3 +242,45 @@ def test_the_time_grows_with_the_length_alone(unit: str) -> None:
     started = time.process_time()
     redact_text(text)
     assert time.process_time() - started < 2
+
+
+def test_what_a_pattern_of_the_configuration_matches_is_taken_out_whole() -> None:
+    secrets = Secrets([r"EMP-\d{4,6}", r"\bnote: .*"])
+    assert secrets.text("paid EMP-123456 and EMP-12, note: all of it\nnext") == "paid *** and EMP-12, ***\nnext"
+    assert secrets.value({"who": ["EMP-1234"], "EMP-9999": 1}) == {"who": ["***"], "***": 1}
+    assert secrets.exact("token=abc EMP-1234") == "token=abc ***"
+
+
+def test_a_text_made_to_blow_up_a_pattern_takes_no_longer_than_another() -> None:
+    secrets = Secrets([r"(a|a)*b"])
+    text = "a" * 20_000
+    begun = time.perf_counter()
+    assert secrets.text(text) == text
+    assert time.perf_counter() - begun < 1
+
+
+def test_values_are_found_among_very_many() -> None:
+    secrets = Secrets()
+    for number in range(2_000):
+        secrets.add(f"v4lue/{number:05} +x")
+    assert secrets.exact('told v4lue/01234 +x and "v4lue%2F01999%20%2Bx"') == 'told *** and "***"'
+    assert secrets.exact("nothing of it") == "nothing of it"
+    secrets.add("v4lue-added-later")
+    assert secrets.exact("v4lue-added-later") == "***"
+
+
+def test_what_an_entry_says_is_secret_before_it_is_connected_and_variables_stay_readable() -> None:
+    config = config_from_mapping(
+        {
+            "mcpServers": {
+                "here": {"command": "x", "args": ["--token", "argu-m3nt"], "env": {"A_KEY": "l1teral", "B": "${VAR}"}},
+                "there": {"url": "https://me:passw0rd@x.example/mcp", "headers": {"X-Api-Key": "he4der"}},
+            }
+        }
+    )
+    secrets = Secrets()
+    for entry in config.servers.values():
+        secrets.add_entry(entry)
+    for secret in ("l1teral", "argu-m3nt", "passw0rd", "he4der"):
+        assert secrets.exact(f"<{secret}>") == "<***>"
+    assert secrets.exact("${VAR}") == "${VAR}"

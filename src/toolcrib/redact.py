@@ -1,14 +1,17 @@
 """Taking secrets out of what is logged, stored or shown.
 
-Three nets, since none catches all: names that say that their value is secret, values that look like the
-tokens of known services, and the exact values that the configured servers were given.
+Four nets, since none catches all: names that say that their value is secret, values that look like the
+tokens of known services, the exact values that the configured servers were given, and the patterns of the
+configuration.
 """
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, cast
 from urllib.parse import quote, unquote, urlsplit
+
+from toolcrib.patterns import Matches, Replacer, compile_pattern
 
 REDACTED = "***"
 """What stands where a secret stood."""
@@ -18,9 +21,16 @@ MIN_SECRET = 6
 
 _MAX_DEPTH = 64
 
+_FEW = 50
+"""Values up to which trying each of them on a text is quicker than asking about all at once."""
 
-class HoldsSecrets(Protocol):
-    """What it takes to connect to a server, as the configuration resolves it."""
+
+_Exact = Callable[[str], str]
+"""Takes the secrets that are known exactly out of a text."""
+
+
+class HoldsValues(Protocol):
+    """What it takes to connect to a server, as the configuration has it."""
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -42,6 +52,10 @@ class HoldsSecrets(Protocol):
         """The address, or None."""
         ...
 
+
+class HoldsSecrets(HoldsValues, Protocol):
+    """The same with its variables filled in."""
+
     @property
     def private(self) -> Sequence[tuple[str, str]]:
         """Names and values that were filled in."""
@@ -49,10 +63,22 @@ class HoldsSecrets(Protocol):
 
 
 class Secrets:
-    """The exact secret values of the configured servers."""
+    """What must not be shown: the exact secret values of the configured servers, and what patterns match.
 
-    def __init__(self) -> None:
+    One for each crib, which all its parts share.
+
+    Args:
+        patterns: Regular expressions of Rust's `regex` syntax.
+
+    Raises:
+        PatternError: One can't be used.
+    """
+
+    def __init__(self, patterns: Iterable[str] = ()) -> None:
         self._values: dict[str, None] = {}
+        self._longest_first: list[str] | None = None
+        self._any: Matches | None = None
+        self._patterns = [Replacer(pattern) for pattern in patterns]
 
     def add(self, value: str, *, name: str = "") -> None:
         """Remember a value, unless it is too short or plainly public.
@@ -72,27 +98,32 @@ class Secrets:
         if secret or not _is_public(value):
             self._remember(value.strip())
 
+    def add_entry(self, entry: HoldsValues) -> None:
+        """Remember what a configuration says of a server before its variables are filled in."""
+        self._add_values(entry, lambda value: "${" not in value)
+
     def add_server(self, server: HoldsSecrets) -> None:
         """Remember what one server was given: environment, headers, variables, arguments and URL."""
-        for name, value in (*server.env.items(), *server.private):
+        self._add_values(server, lambda _: True)
+        for name, value in server.private:
             self.add(value, name=name)
-        for name, value in server.headers.items():
-            if name.lower() not in _PUBLIC_HEADERS:
-                self.add(value, name=name)
-        for name, value in _named_arguments(server.args):
-            if looks_secret(name):
-                self.add(value, name=name)
-        for text in (*server.args, server.url or ""):
-            if "://" in text:
-                self._add_url(text)
+
+    def exact(self, text: str) -> str:
+        """A text without the secret values that are known, and without what the patterns match."""
+        if self._may_hold(text):
+            for secret in self._ordered():
+                text = text.replace(secret, REDACTED)
+        for pattern in self._patterns:
+            text = pattern.replace(text, REDACTED)
+        return text
 
     def text(self, text: str) -> str:
         """`redact_text` with these secrets."""
-        return redact_text(text, self)
+        return _redact_text(text, self.exact)
 
     def value(self, value: object) -> object:
         """`redact` with these secrets."""
-        return redact(value, self)
+        return _redacted(value, self.exact, 0)
 
     def __iter__(self) -> Iterator[str]:
         return iter(tuple(self._values))
@@ -102,6 +133,32 @@ class Secrets:
 
     def __repr__(self) -> str:
         return f"<Secrets: {len(self)} values>"
+
+    def _add_values(self, server: HoldsValues, is_filled: Callable[[str], bool]) -> None:
+        for name, value in server.env.items():
+            if is_filled(value):
+                self.add(value, name=name)
+        for name, value in server.headers.items():
+            if name.lower() not in _PUBLIC_HEADERS and is_filled(value):
+                self.add(value, name=name)
+        for name, value in _named_arguments(server.args):
+            if looks_secret(name) and is_filled(value):
+                self.add(value, name=name)
+        for text in (*server.args, server.url or ""):
+            if "://" in text and is_filled(text):
+                self._add_url(text)
+
+    def _ordered(self) -> list[str]:
+        if self._longest_first is None:
+            self._longest_first = sorted(self._values, key=len, reverse=True)
+        return self._longest_first
+
+    def _may_hold(self, text: str) -> bool:
+        if len(self._values) <= _FEW:
+            return True
+        if self._any is None:
+            self._any = compile_pattern("|".join(map(re.escape, self._values)))
+        return self._any(text)
 
     def _add_url(self, url: str) -> None:
         try:
@@ -126,6 +183,7 @@ class Secrets:
         # The same secret as it is spelled inside JSON, a URL and a quoted text.
         spelled = (value, json.dumps(value)[1:-1], quote(value, safe=""), quote(value), repr(value)[1:-1])
         self._values.update(dict.fromkeys(spelled))
+        self._longest_first = self._any = None
 
 
 def redact(value: object, secrets: Iterable[str] = ()) -> object:
@@ -135,7 +193,7 @@ def redact(value: object, secrets: Iterable[str] = ()) -> object:
         value: Objects, lists, texts, numbers, booleans and null; anything else is turned into text.
         secrets: Exact values to take out as well, such as a `Secrets`.
     """
-    return _redacted(value, sorted(secrets, key=len, reverse=True), 0)
+    return _redacted(value, _without(secrets), 0)
 
 
 def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
@@ -145,7 +203,20 @@ def redact_text(text: str, secrets: Iterable[str] = ()) -> str:
         text: The text.
         secrets: Exact values to take out as well, such as a `Secrets`.
     """
-    return _redact_text(text, sorted(secrets, key=len, reverse=True))
+    return _redact_text(text, _without(secrets))
+
+
+def _without(secrets: Iterable[str]) -> _Exact:
+    if isinstance(secrets, Secrets):
+        return secrets.exact
+    ordered = sorted(secrets, key=len, reverse=True)
+
+    def exact(text: str) -> str:
+        for secret in ordered:
+            text = text.replace(secret, REDACTED)
+        return text
+
+    return exact
 
 
 def looks_secret(name: str) -> bool:
@@ -212,24 +283,24 @@ def _named_arguments(args: Sequence[str]) -> Iterator[tuple[str, str]]:
             yield argument, args[place + 1]
 
 
-def _redacted(value: object, secrets: Sequence[str], depth: int) -> object:
+def _redacted(value: object, exact: _Exact, depth: int) -> object:
     if value is None or isinstance(value, bool | int | float):
         return value
     if isinstance(value, str):
-        return _redact_text(value, secrets)
+        return _redact_text(value, exact)
     if depth >= _MAX_DEPTH:
         return REDACTED
     if isinstance(value, Mapping):
         members = cast("Mapping[object, object]", value)
         return {
-            _redact_text(str(key), secrets): _masked(member)
+            _redact_text(str(key), exact): _masked(member)
             if looks_secret(str(key))
-            else _redacted(member, secrets, depth + 1)
+            else _redacted(member, exact, depth + 1)
             for key, member in members.items()
         }
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
-        return [_redacted(item, secrets, depth + 1) for item in cast("Sequence[object]", value)]
-    return _redact_text(str(value), secrets)
+        return [_redacted(item, exact, depth + 1) for item in cast("Sequence[object]", value)]
+    return _redact_text(str(value), exact)
 
 
 def _masked(value: object) -> object:
@@ -277,9 +348,8 @@ _LINE_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "se
 _PROSE = frozenset({"token", "key", "auth", "cookie", "cookies", "credential", "credentials", "sig"})
 
 
-def _redact_text(text: str, secrets: Sequence[str]) -> str:
-    for secret in secrets:
-        text = text.replace(secret, REDACTED)
+def _redact_text(text: str, exact: _Exact) -> str:
+    text = exact(text)
     text = _TOKENS.sub(REDACTED, text)
     text = _USERINFO.sub(f"{REDACTED}@", text)
     text = _mask_named(text)

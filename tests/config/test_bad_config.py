@@ -219,3 +219,13 @@ def test_no_error_quotes_a_value() -> None:
     }
     config = config_from_mapping({"mcpServers": {"a": entry}})
     assert secret not in f"{config.servers['a'].error}{config!r}{config.warnings}"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "reason"), [("(", "unclosed group"), ("(?=x)", "look-around"), ("x*", "empty text")]
+)
+def test_a_pattern_for_secrets_that_can_not_be_used_is_refused(pattern: str, reason: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config_from_mapping({"mcpServers": {}, "toolcrib": {"redact": ["fine", pattern]}})
+    assert "toolcrib.redact.1: the pattern can't be used: " in caught.value.message
+    assert reason in caught.value.message

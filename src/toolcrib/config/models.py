@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from toolcrib.config.policy import PolicySettings
+from toolcrib.patterns import PatternError, Replacer
 
 Effect = Literal["read", "write", "destructive"]
 """What a tool does to the world: nothing, adds or changes, or removes and overwrites."""
@@ -14,6 +15,14 @@ Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True, allow_inf_nan=Fal
 
 Label = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S+$")]
 """A word for a kind of data: where it comes from, or who may see it."""
+
+
+def _redacting(pattern: str) -> str:
+    try:
+        Replacer(pattern)
+    except PatternError as error:
+        raise ValueError(f"the pattern can't be used: {error}") from None
+    return pattern
 
 
 class _Model(BaseModel):
@@ -171,8 +180,24 @@ class DataFlowSettings(_Model):
 
     fingerprints: Annotated[bool, Field(strict=True)] = True
     caller_mb: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 32
-    max_mb: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 128
+    max_mb: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 64
     idle_seconds: Seconds = 86_400.0
+
+
+class ApprovalSettings(_Model):
+    """The `approvals` object of the settings: what becomes of calls that the policy asks about.
+
+    Attributes:
+        inbox: Whether questions that nobody else can be asked wait for `toolcrib approve`; else they are refused.
+        timeout: Seconds until a question counts as unanswered.
+        patience: Seconds that one request waits; then it is told to come back.
+        grants: Seconds that a grant holds which goes beyond one call.
+    """
+
+    inbox: Annotated[bool, Field(strict=True)] = True
+    timeout: Seconds = 600.0
+    patience: Seconds = 45.0
+    grants: Seconds = 3600.0
 
 
 class Settings(_Model):
@@ -196,6 +221,7 @@ class Settings(_Model):
         results: How such results are kept.
         data_flow: What is remembered of what was read.
         policy: Which calls are allowed, asked about or denied.
+        approvals: What becomes of calls that are asked about.
         split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
@@ -218,11 +244,12 @@ class Settings(_Model):
     results: ResultSettings = ResultSettings()
     data_flow: DataFlowSettings = DataFlowSettings()
     policy: PolicySettings = PolicySettings()
+    approvals: ApprovalSettings = ApprovalSettings()
     split_by_effect: Annotated[bool, Field(strict=True)] = False
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
     store: Annotated[str, Field(repr=False)] = ""
     journal: JournalSettings = JournalSettings()
-    redact: tuple[str, ...] = ()
+    redact: tuple[Annotated[str, AfterValidator(_redacting)], ...] = ()
 
 
 def problems(error: ValidationError) -> list[str]:
