@@ -42,6 +42,23 @@ class ServerStateChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class ApprovalChanged:
+    """A question about a call was asked, or answered.
+
+    Attributes:
+        approval: The approval's id.
+        tool: The tool that the call is of.
+        status: `waiting`, `approved` or `denied`.
+        by: Who answered; empty while it waits.
+    """
+
+    approval: str
+    tool: str
+    status: str
+    by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Missed:
     """The subscriber was too slow, and the oldest events that waited for it were dropped.
 
@@ -52,7 +69,7 @@ class Missed:
     count: int
 
 
-Event = CatalogChanged | ServerStateChanged | Missed
+Event = CatalogChanged | ServerStateChanged | ApprovalChanged | Missed
 """What a subscriber receives."""
 
 
@@ -69,7 +86,7 @@ class EventBus:
         self._bound = bound
         self._subscribers: set[_Subscription] = set()
 
-    def publish(self, event: CatalogChanged | ServerStateChanged) -> None:
+    def publish(self, event: CatalogChanged | ServerStateChanged | ApprovalChanged) -> None:
         """Hand an event to all subscribers; never waits, never fails."""
         for subscriber in self._subscribers:
             subscriber.put(event)

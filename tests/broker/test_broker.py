@@ -302,25 +302,6 @@ async def test_what_the_policy_denies_is_not_sent() -> None:
     assert source.sent == []
 
 
-@pytest.mark.parametrize("answer", [True, False, None])
-async def test_what_the_policy_asks_about_needs_an_approver_that_agrees(answer: bool | None) -> None:
-    asked: list[str] = []
-
-    async def approver(call: Call, reason: str) -> bool:
-        asked.append(f"{call.target}: {reason}")
-        return bool(answer)
-
-    source = Scripted()
-    broker, _ = broker_over(source, policy=Says("ask"), approver=None if answer is None else approver)
-    if answer:
-        await call(broker, "s.drop")
-        assert asked == ["s.drop: by rule 1"]
-    else:
-        with pytest.raises(DeniedError):
-            await call(broker, "s.drop")
-    assert len(source.sent) == (1 if answer else 0)
-
-
 async def test_a_token_that_nobody_gave_leads_nowhere() -> None:
     broker, _ = broker_over(Scripted())
     with pytest.raises(UsageError, match="no waiting call"):

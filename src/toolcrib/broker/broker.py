@@ -1,20 +1,23 @@
 """The broker: the one place that every request to a source goes through."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
 import anyio
 
 from toolcrib.broker.access import Access
+from toolcrib.broker.approvals import Asking, definition_digest
+from toolcrib.broker.attending import WaitingCalls, told
 from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Options, Outcome, Prepared
 from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
-from toolcrib.broker.parking import NoParking, Parking
+from toolcrib.broker.parking import Parking, asked_digest
 from toolcrib.broker.policy import Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
 from toolcrib.broker.results import Fit, Whole
+from toolcrib.broker.waiting import ChangedError
 from toolcrib.catalog import JsonObject, RequestContext, RequestMethod, Source, Tool, ToolRegistry
 from toolcrib.errors import (
     CallTimeoutError,
@@ -29,8 +32,8 @@ from toolcrib.errors import (
 
 _ENDINGS: Mapping[str, Ending] = {"result": "done", "tool_error": "failed", "input_required": "waiting"}
 
-Approver = Callable[[Call, str], Awaitable[bool]]
-"""Asked whether a call may go on, with the policy's reason."""
+_MOST_CHANGES = 5
+"""Times that one request may find its tool changed after it was approved."""
 
 
 class Sources(Protocol):
@@ -66,7 +69,7 @@ class Broker:
         parking: Where calls wait for input.
         fit: How results are made to fit a caller's budget.
         flow: Remembers what callers have read.
-        approver: Asked where the policy says so; without one such calls are refused.
+        asking: Asks where the policy says so; without it such calls are refused.
     """
 
     def __init__(
@@ -80,17 +83,18 @@ class Broker:
         parking: Parking | None = None,
         fit: Fit | None = None,
         flow: DataFlow | None = None,
-        approver: Approver | None = None,
+        asking: Asking | None = None,
     ) -> None:
         self._sources = sources
         self._registry = registry
         self._policy = policy
         self._access = access
         self._journal: Journal = journal or NoJournal()
-        self._parking: Parking = parking or NoParking()
         self._fit: Fit = fit or Whole()
         self._flow: DataFlow = flow or NoDataFlow()
-        self._approver = approver
+        self._waiting = WaitingCalls(
+            asking or Asking(), parking or Parking(), self._journal, self._dispatch, self._unchanged
+        )
         self._preparer = Preparer()
 
     async def request(
@@ -113,15 +117,31 @@ class Broker:
         Raises:
             UnknownToolError, AmbiguousNameError: No visible tool, or several, have that name.
             InvalidArgumentsError: The arguments don't fit; nothing was sent.
-            DeniedError: The policy forbids it; nothing was sent.
+            DeniedError: The policy forbids it, or nobody approved it; nothing was sent.
+            ApprovalWaitingError: Nobody has approved it yet; nothing was sent.
+            UnknownTokenError: The token leads to no call.
             ServerError: The server can't be reached, refused, or its answer never came; see its subclasses.
         """
-        if options.token is not None:
-            return await self._parking.resume(options.token, caller, options)
+        for _ in range(_MOST_CHANGES):
+            try:
+                if options.token is None:
+                    outcome = await self._request(method, target, arguments or {}, caller, options)
+                else:
+                    asked = asked_digest(method, target, arguments or {})
+                    outcome = await self._waiting.resume(options.token, caller, options, asked)
+            except ChangedError:
+                options = replace(options, token=None, input_responses=None)
+            else:
+                return await self._finish(outcome, options)
+        raise DeniedError(f"{target} was changed by its server each time it was approved.", hint="Look at its server.")
+
+    async def _request(
+        self, method: RequestMethod, target: str, arguments: JsonObject, caller: Caller, options: Options
+    ) -> Outcome:
         prepared: Prepared | None = None
         if method == "tools/call":
             source, tool = await self._tool(target, caller)
-            prepared = self._preparer.prepare(tool, self._registry.version, arguments or {})
+            prepared = self._preparer.prepare(tool, self._registry.version, arguments)
             if not prepared.validation.is_valid:
                 raise InvalidArgumentsError(tool, prepared.validation)
             call = self._call_of_tool(source, tool, prepared, caller)
@@ -130,12 +150,19 @@ class Broker:
             if source is None:
                 raise UsageError(f"There is no server {shown(target)}.")
             await source.ensure(self._sources.context(source.id, caller))
-            call = Call(method, target, source.id, arguments or {}, caller, None, "read")
-        decision = await self._authorise(call)
+            call = Call(method, target, source.id, arguments, caller, None, "read")
+        decision = self._policy.decide(call)
+        if decision.verdict != "allow":
+            allowed = await self._waiting.allowed(call, decision)
+            if allowed is None:
+                asked = asked_digest(method, target, arguments)
+                return await self._waiting.wait(call, prepared, decision, options, asked)
+            decision = allowed
         outcome = await self._dispatch(source, call, decision, options)
-        if prepared is not None:
-            outcome = replace(outcome, changes=prepared.changes, unvalidated=prepared.unvalidated)
-        return await self._finish(outcome, options)
+        if outcome.kind == "input_required":
+            asked = asked_digest(method, target, arguments)
+            outcome = await self._waiting.answered(source, outcome, prepared, decision, options, asked)
+        return told(outcome, prepared)
 
     async def _tool(self, name: str, caller: Caller) -> tuple[Source, Tool]:
         """The tool and its source, connected, with the definition as it is listed now."""
@@ -158,21 +185,34 @@ class Broker:
         params = {"name": tool.name, "arguments": prepared.arguments}
         return Call("tools/call", tool.id, source.id, params, caller, tool, effect)
 
-    async def _authorise(self, call: Call) -> Decision:
-        decision = self._policy.decide(call)
-        if decision.verdict == "allow":
-            return decision
-        approved = (
-            decision.verdict == "ask" and self._approver is not None and await self._approver(call, decision.reason)
-        )
-        if approved:
-            return decision
-        await self._journal.stopped(call, "denied", decision)
-        reason = f": {decision.reason}" if decision.reason else "."
-        raise DeniedError(f"The call of {call.target} is not allowed{reason}")
+    async def _unchanged(self, call: Call, definition: str) -> Source:
+        """The source of a call that has waited, connected.
 
-    async def _dispatch(self, source: Source, call: Call, decision: Decision, options: Options) -> Outcome:
-        """Send the call, and classify what came back; an effect is on record before it leaves."""
+        Raises:
+            ChangedError: The tool is no longer defined as its digest says.
+        """
+        if call.tool is None:
+            source = self._sources.find(call.source)
+            assert source is not None
+            await source.ensure(self._sources.context(source.id, call.caller))
+            return source
+        source, tool = await self._tool(call.target, call.caller)
+        if tool is not call.tool and definition_digest(tool) != definition:
+            raise ChangedError
+        return source
+
+    async def _dispatch(
+        self, source: Source, call: Call, decision: Decision, options: Options, more: JsonObject | None = None
+    ) -> Outcome:
+        """Send the call, and classify what came back; an effect is on record before it leaves.
+
+        Args:
+            source: Where to.
+            call: The call.
+            decision: What lets it go on.
+            options: Of whoever waits for it.
+            more: Members of the params with which it goes on after its server asked for something.
+        """
         await self._journal.started(call, decision)
         ending: Ending = "unknown"
         detail = ""
@@ -182,9 +222,11 @@ class Broker:
             timeout=options.timeout,
             on_progress=options.on_progress,
             meta=options.meta,
+            client=options.client,
         )
+        params = call.params if more is None else {**call.params, **more}
         try:
-            result = await source.request(call.method, call.params, context)
+            result = await source.request(call.method, params, context)
             self._flow.learned(call, result)
             outcome = classify(call, result)
             ending = _ENDINGS[outcome.kind]
@@ -214,7 +256,7 @@ class Broker:
 
     async def _finish(self, outcome: Outcome, options: Options) -> Outcome:
         if outcome.kind == "input_required":
-            return await self._parking.park(outcome.call, outcome)
+            return outcome
         result, handle = await self._fit.fit(outcome.result, options.budget, outcome.call)
         return outcome if handle is None else replace(outcome, result=result, handle=handle)
 

@@ -6,7 +6,7 @@ import secrets
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
-from toolcrib.catalog import JsonObject, OnProgress, RequestMethod, Tool
+from toolcrib.catalog import ClientSide, JsonObject, OnProgress, RequestMethod, Tool
 from toolcrib.schema import ValidationResult
 
 Effect = Literal["read", "write", "destructive", "unknown"]
@@ -107,6 +107,9 @@ class Options:
         meta: Members for `_meta` of the request, such as trace context.
         token: What an earlier answer that waits gave, to come back to the parked call.
         input_responses: The answers to what a parked call asked for, by key.
+        client: What stands behind the caller and can be asked on its behalf; None where nothing does.
+        returns: Whether the client is asked by an answer with which it comes back, as those of the stateless era
+            are (specification 2026-07-28, multi-round-trip requests), and not at once.
     """
 
     timeout: float | None = None
@@ -115,6 +118,8 @@ class Options:
     meta: JsonObject = field(default_factory=dict[str, Any])
     token: str | None = None
     input_responses: JsonObject | None = None
+    client: ClientSide | None = None
+    returns: bool = False
 
 
 DEFAULT_OPTIONS = Options()

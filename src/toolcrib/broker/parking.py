@@ -1,38 +1,250 @@
-"""Calls that wait for an input: the seam for approvals, elicitation, sampling and roots."""
+"""Calls that wait for an input: an approval, or what their server asks for.
 
-from typing import Protocol
+A parked call is come back to by its token, or by the same call of the same caller. However many come back, it is
+sent once, in a task of its own that no connection can take along when it breaks; all get the one outcome.
+"""
 
+import base64
+import hashlib
+import hmac
+import json
+import secrets
+import time
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+import anyio
+from anyio.abc import TaskGroup
+
+from toolcrib.broker.approvals import Pending
 from toolcrib.broker.call import Call, Caller, Options, Outcome
-from toolcrib.errors import UsageError
+from toolcrib.catalog import JsonObject, OnProgress
+from toolcrib.errors import DeniedError, UsageError
+
+KEPT = 600.0
+"""Seconds that an outcome is kept for who comes back, beyond the time for an answer."""
+
+MOST_PARKED = 1_000
 
 
-class Parking(Protocol):
-    """Keeps calls that can't go on until somebody answered something."""
+Send = Callable[[Options], Awaitable[Outcome]]
+"""Sends a parked call, with the options of whoever came back to it first."""
 
-    async def park(self, call: Call, outcome: Outcome) -> Outcome:
-        """Keep a call that the server answered with questions; the outcome carries the token to come back."""
-        ...
 
-    async def resume(self, token: str, caller: Caller, options: Options) -> Outcome:
-        """Come back to a parked call with the answers.
+class UnknownTokenError(UsageError):
+    """A token leads to no call: it was never given, was given to somebody else or for something else, or is too old."""
+
+    code = "token_unknown"
+
+    def __init__(self) -> None:
+        super().__init__("That token belongs to no waiting call.", hint="Repeat the call without it.")
+
+
+@dataclass(eq=False, slots=True)
+class Parked:
+    """One call that waits.
+
+    Attributes:
+        call: The call.
+        asked: Digest of the request as its caller made it.
+        send: Sends it, or goes on with it.
+        expires_at: Until when it can be come back to, by the clock of its `Parking`.
+        pending: The question that it waits for; None where its server asked.
+        question: What its server asked.
+        outcome: What became of it.
+        error: What went wrong instead.
+        sent: Whether it is on its way, or was.
+        done: Set when it has ended.
+        told: Whether anybody got the outcome.
+        listeners: Those who are there and want progress.
+    """
+
+    call: Call
+    asked: str
+    send: "Send"
+    expires_at: float
+    pending: Pending | None = None
+    question: Outcome | None = None
+    outcome: Outcome | None = None
+    error: Exception | None = None
+    sent: bool = False
+    done: anyio.Event = field(default_factory=anyio.Event)
+    told: bool = False
+    listeners: list[OnProgress] = field(default_factory=list[OnProgress])
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
+        """Tell those who are there; one whose connection broke is no trouble of the call's."""
+        for listener in list(self.listeners):
+            with suppress(Exception):
+                await listener(progress, total, message)
+
+
+class Parking:
+    """Keeps calls that can't go on until somebody answered something.
+
+    Args:
+        clock: Seconds that a change of the system's time does not move.
+
+    Attributes:
+        on_expired: Told of each call that nobody came back to in time, before it was sent.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._key = secrets.token_bytes(32)
+        self.on_expired: Callable[[Parked], Awaitable[None]] | None = None
+        self._clock = clock
+        self._lots: dict[str, Parked] = {}
+        self._tasks: TaskGroup | None = None
+        self._sweeping = False
+
+    def start(self, tasks: TaskGroup) -> None:
+        """Let parked calls run in these tasks; without them, they run with whoever comes back."""
+        self._tasks = tasks
+
+    def add(self, call: Call, asked: str, send: "Send", seconds: float, pending: Pending | None = None) -> Parked:
+        """Park a call.
+
+        Args:
+            call: The call.
+            asked: Digest of the request as its caller made it.
+            send: Sends it, or goes on with it, with the options of whoever comes back.
+            seconds: How long an answer may take.
+            pending: The question that it waits for; None where its server asked.
 
         Raises:
-            UsageError: The token is unknown, spent or not the caller's.
+            DeniedError: Too many calls are parked.
         """
-        ...
+        if len(self._lots) >= MOST_PARKED:
+            self._drop_told()
+        parked = Parked(call, asked, send, self._clock() + seconds + KEPT, pending)
+        self._lots[parked.id] = parked
+        if self._tasks is not None and not self._sweeping:
+            self._sweeping = True
+            self._tasks.start_soon(self._sweep)
+        return parked
 
+    def drop(self, parked: Parked) -> None:
+        """Forget a call; nobody can come back to it."""
+        self._lots.pop(parked.id, None)
 
-class NoParking:
-    """Keeps nothing: what the server asks for is handed to the caller as it is, and there is no way back."""
+    def find(self, call: Call) -> Parked | None:
+        """The parked call that the same caller, or run, comes back to by calling the same again; one whose outcome
+        was told is over, and the same call a new one."""
+        wanted = (call.caller.run_key, call.digest)
+        for parked in self._lots.values():
+            if parked.pending is None or parked.told or parked.expires_at <= self._clock():
+                continue
+            if (parked.call.caller.run_key, parked.call.digest) == wanted:
+                return parked
+        return None
 
-    async def park(self, call: Call, outcome: Outcome) -> Outcome:
-        """The outcome, unchanged."""
-        return outcome
+    def token(self, parked: Parked) -> str:
+        """The token that leads back to a call: sealed over the call, the tool, the principal, what was asked for, and
+        the end of its time, with a key of this process alone."""
+        principal = parked.call.caller.principal.name
+        return f"{parked.id}.{self._seal(parked, principal, parked.asked)}"
 
-    async def resume(self, token: str, caller: Caller, options: Options) -> Outcome:
-        """Refuse: nothing was parked.
+    def opened(self, token: str, caller: Caller, asked: str) -> Parked:
+        """The call that a token leads to.
+
+        Args:
+            token: The token.
+            caller: Who comes with it.
+            asked: Digest of the request that it came with.
 
         Raises:
-            UsageError: Always.
+            UnknownTokenError: It was not given for this, to this principal, by this process; or its time is over.
         """
-        raise UsageError("That token belongs to no waiting call.", hint="Repeat the call without it.")
+        lot, _, seal = token.partition(".")
+        parked = self._lots.get(lot)
+        if parked is None:
+            raise UnknownTokenError
+        expected = self._seal(parked, caller.principal.name, asked)
+        if not hmac.compare_digest(seal.encode("utf-8", "replace"), expected.encode()):
+            raise UnknownTokenError
+        if parked.expires_at <= self._clock():
+            raise UnknownTokenError
+        return parked
+
+    async def go_on(self, parked: Parked, options: Options) -> Outcome:
+        """Send a parked call, unless it was sent, and wait for what becomes of it.
+
+        Args:
+            parked: The call.
+            options: Of who comes back; progress is told as long as it waits here.
+        """
+        on_progress = options.on_progress
+        if not parked.sent:
+            parked.sent = True
+            # Progress is asked for in any case: somebody who wants it may still come.
+            options = replace(options, on_progress=parked.on_progress)
+            if self._tasks is None:
+                await self._run(parked, options)
+            else:
+                self._tasks.start_soon(self._run, parked, options)
+        if on_progress is not None:
+            parked.listeners.append(on_progress)
+        try:
+            await parked.done.wait()
+        finally:
+            if on_progress is not None:
+                parked.listeners.remove(on_progress)
+        parked.told = True
+        if parked.error is not None:
+            raise parked.error.with_traceback(None)
+        assert parked.outcome is not None
+        return parked.outcome
+
+    async def _run(self, parked: Parked, options: Options) -> None:
+        try:
+            parked.outcome = await parked.send(options)
+        except Exception as error:
+            parked.error = error
+        except BaseException:
+            parked.error = UnknownTokenError()
+            raise
+        finally:
+            parked.done.set()
+
+    async def _sweep(self) -> None:
+        """Forget calls whose time is over."""
+        while self._lots:
+            now = self._clock()
+            for parked in [each for each in self._lots.values() if each.expires_at <= now]:
+                if parked.sent and not parked.done.is_set():
+                    continue
+                self.drop(parked)
+                if self.on_expired is not None and not parked.sent:
+                    await self.on_expired(parked)
+            await anyio.sleep(max(1.0, min((each.expires_at for each in self._lots.values()), default=now) - now))
+        self._sweeping = False
+
+    def _drop_told(self) -> None:
+        """Make room: the oldest call whose outcome was told.
+
+        Raises:
+            DeniedError: There is none.
+        """
+        told = next((each for each in self._lots.values() if each.told), None)
+        if told is None:
+            raise DeniedError(f"{MOST_PARKED} calls are waiting already.", hint="Decide some: toolcrib approve")
+        self.drop(told)
+
+    def _seal(self, parked: Parked, principal: str, asked: str) -> str:
+        sealed = json.dumps([parked.id, parked.call.target, principal, asked, parked.expires_at])
+        return base64.urlsafe_b64encode(hmac.digest(self._key, sealed.encode(), "sha256")).decode().rstrip("=")
+
+
+def asked_digest(method: str, target: str, arguments: JsonObject) -> str:
+    """A digest of a request as its caller made it, whatever the order of members.
+
+    Raises:
+        UsageError: The arguments are no JSON.
+    """
+    try:
+        text = json.dumps([method, target, arguments], sort_keys=True, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError):
+        raise UsageError("The arguments can't be written as JSON.") from None
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]

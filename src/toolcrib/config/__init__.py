@@ -2,7 +2,15 @@
 
 from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, starts_itself
 from toolcrib.config.load import Config, config_from_mapping, load_config
-from toolcrib.config.models import DynamicSettings, Effect, JournalSettings, SearchSettings, ServerOptions, Settings
+from toolcrib.config.models import (
+    ApprovalSettings,
+    DynamicSettings,
+    Effect,
+    JournalSettings,
+    SearchSettings,
+    ServerOptions,
+    Settings,
+)
 from toolcrib.config.paths import user_config_dir, user_state_dir
 from toolcrib.config.policy import ArgumentTest, PolicyRule, PolicySettings, rule_label
 from toolcrib.config.server import ResolvedServer, ServerConfig, Transport
@@ -10,6 +18,7 @@ from toolcrib.config.switches import Switches
 from toolcrib.config.variables import Input, Variables, input_variable, system_keyring
 
 __all__ = [
+    "ApprovalSettings",
     "ArgumentTest",
     "ClientFile",
     "Config",

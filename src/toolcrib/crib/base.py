@@ -12,9 +12,14 @@ from anyio.abc import TaskGroup
 
 from toolcrib.broker import (
     Access,
+    Approvals,
     Approver,
     Broker,
+    ConfiguredPolicy,
+    DataFlow,
     JournalReader,
+    NoDataFlow,
+    Parking,
     Policy,
 )
 from toolcrib.catalog import (
@@ -22,13 +27,14 @@ from toolcrib.catalog import (
     ToolRegistry,
 )
 from toolcrib.config import Config, Input, ServerConfig, Switches, Variables, user_state_dir
+from toolcrib.crib.approving import asking_of
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.dynamic import Dynamic
 from toolcrib.crib.finder import Finder
 from toolcrib.crib.journaling import Prices, journal_of, ledger_of
 from toolcrib.crib.listings import Listings
 from toolcrib.crib.narrowing import Narrowing
-from toolcrib.crib.opening import connected_clients, index_file, server_lists
+from toolcrib.crib.opening import connected_clients, index_file
 from toolcrib.crib.presence import record_presence
 from toolcrib.crib.shared import SharedStore
 from toolcrib.crib.shelf import Shelf
@@ -65,14 +71,17 @@ class CribBase:
         self.config = config
         self.registry = ToolRegistry()
         self.events = EventBus()
-        self.secrets = Secrets()
+        self.secrets = Secrets(config.settings.redact)
+        for entry in config.servers.values():
+            self.secrets.add_entry(entry)
         self._inputs = dict(config.inputs)
         self._variables = variables or Variables(inputs=self._inputs)
         self._state_dir = Path(state_dir or user_state_dir())
         self._instance = secrets.token_hex(16)
         self._shared = SharedStore(self._state_dir, self._instance, config.settings.store, self._variables)
-        self._sources = SourceTable(self.registry, self._is_off)
-        policy = policy or server_lists(config)
+        self._sources = SourceTable(self.registry, self.events, self._is_off)
+        self._flow: DataFlow = NoDataFlow()
+        policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
         self._access = Access(self.registry, policy)
         ledger = ledger_of(self._shared, self._state_dir)
         self._journal = journal_of(
@@ -84,8 +93,18 @@ class CribBase:
             prices=Prices(self.registry, self._access),
         )
         self.journal = JournalReader(ledger, self._flush_journal, self._shared.exists)
+        self._parking = Parking()
+        asking = asking_of(config.settings.approvals, approver, self._shared, self.secrets, self._flow, self.events)
+        self.approvals = Approvals(asking)
         self._broker = Broker(
-            self._sources, self.registry, policy, self._access, journal=self._journal, approver=approver
+            self._sources,
+            self.registry,
+            policy,
+            self._access,
+            journal=self._journal,
+            flow=self._flow,
+            parking=self._parking,
+            asking=asking,
         )
         self._finder = Finder(
             self.registry,
@@ -149,6 +168,7 @@ class CribBase:
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             self._shared.start(tasks)
+            self._parking.start(tasks)
             if self._journal is not None:
                 self._journal.start(tasks)
             self._pool = ServerPool(
@@ -168,7 +188,7 @@ class CribBase:
             self._dynamic.open(tasks)
             if self.config.servers:
                 tasks.start_soon(record_presence, self._shared, self.events, lambda: self.servers, self._hashes)
-            await list_clients(self._clients, self._sources, self.registry, tasks, self._closing)
+            await list_clients(self._clients, self._sources, tasks, self._closing)
             self._opened.set()
             await self._closing.wait()
             await self._pool.close()
@@ -195,6 +215,7 @@ class CribBase:
         """Take in a server that the configuration does not have but allows."""
         assert self._pool is not None
         self._inputs.update(inputs)
+        self.secrets.add_entry(entry)
         server = self._pool.add(server_id, entry)
         self._hashes[server_id] = entry.config_hash
         self._sources.put(server)

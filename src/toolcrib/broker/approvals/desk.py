@@ -1,0 +1,89 @@
+"""`Approvals`: what a console, a program or the command line does with questions that are open."""
+
+from toolcrib.broker.approvals.asking import Asking
+from toolcrib.broker.approvals.grants import Grant, Granted
+from toolcrib.broker.approvals.inbox import Approval, approval_from, unknown_approval
+from toolcrib.broker.approvals.pending import Answer
+from toolcrib.broker.call import Caller
+
+
+class Approvals:
+    """Lists and decides what waits for an approval, in this process and in the inbox, and what was granted.
+
+    Each question that is asked, and each that is answered here, is an `ApprovalChanged` among the crib's events.
+
+    Args:
+        asking: Asks the questions.
+    """
+
+    def __init__(self, asking: Asking) -> None:
+        self._asking = asking
+
+    async def list(self, *, everything: bool = False) -> list[Approval]:
+        """What waits, oldest first.
+
+        Args:
+            everything: Also what was decided in the last day, of what came into the inbox.
+
+        Raises:
+            StoreError: The shared store can't be used.
+        """
+        inbox = self._asking.inbox
+        filed = [] if inbox is None else await inbox.list(everything=everything)
+        here = [each for each in self._asking.open.values() if each.answer is None and not each.filed and each.left]
+        return sorted([*filed, *map(approval_from, here)], key=lambda each: each.created_at)
+
+    async def decide(
+        self, approval: str, approved: bool, *, grant: Grant | None = None, by: str = "console"
+    ) -> Approval:
+        """Answer a question; the first answer counts.
+
+        Args:
+            approval: The id.
+            approved: Whether the call may go on.
+            grant: What is granted with a yes; None grants this call alone.
+            by: Who answers.
+
+        Raises:
+            UsageError: Nothing of that id waits.
+            StoreError: The shared store can't be used.
+        """
+        grant = grant or Grant()
+        pending = self._asking.open.get(approval)
+        if pending is not None and not pending.filed:
+            if not await self._asking.settle(pending, Answer(approved, by, grant)):
+                raise unknown_approval(approval)
+            return approval_from(pending)
+        if self._asking.inbox is None:
+            raise unknown_approval(approval)
+        decided = await self._asking.inbox.decide(approval, approved, grant, by)
+        if pending is not None:
+            pending.wake()
+        return decided
+
+    async def grants(self) -> "list[Granted]":
+        """The grants that hold.
+
+        Raises:
+            StoreError: The shared store can't be used.
+        """
+        return await self._asking.grants.all()
+
+    async def revoke(self, grant: str) -> bool:
+        """Take a grant back, by its id; whether it was there.
+
+        Raises:
+            StoreError: The shared store can't be used.
+        """
+        return await self._asking.grants.remove(grant)
+
+    async def end_run(self, caller: Caller) -> None:
+        """Drop what was granted to a run that has ended.
+
+        Args:
+            caller: A caller with that `run`.
+
+        Raises:
+            StoreError: The shared store can't be used.
+        """
+        await self._asking.grants.end(caller.run_key)
