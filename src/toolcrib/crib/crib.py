@@ -162,7 +162,7 @@ class Crib(CribBase):
             raise UsageError(f"There is a source {source.id} already.", hint="Give this one another id.")
         definitions = await source.list("tools/list")
         self._sources.put(source)
-        self.registry.cache_from_maps(definitions, server=source.id)
+        self._sources.take(source.id, definitions)
         return self.registry.keys(source.id)
 
     async def search(
@@ -377,4 +377,4 @@ class Crib(CribBase):
         return [each.status for each in chosen]
 
     def _put_definitions(self, source: LocalFunctions) -> None:
-        self.registry.cache_from_maps(source.definitions, server=source.id)
+        self._sources.take(source.id, source.definitions)

@@ -7,8 +7,9 @@ from typing import TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.catalog import JsonObject, Snapshot, ToolRegistry
-from toolcrib.errors import LostListingError, ServerError, StoreError
+from toolcrib.catalog import Snapshot, ToolRegistry
+from toolcrib.crib.changes import published
+from toolcrib.errors import LostListingError, ServerError
 from toolcrib.events import CatalogChanged, EventBus
 from toolcrib.servers import McpServer
 
@@ -65,17 +66,8 @@ class Listings:
         """Take in a new listing, and publish what it changed."""
         if self._digests.get(snapshot.server) == snapshot.digest:
             return
-        before = self._definitions(snapshot.server)
-        self._put(snapshot)
-        after = self._definitions(snapshot.server)
-        change = CatalogChanged(
-            snapshot.server,
-            added=tuple(each for each in after if each not in before),
-            removed=tuple(each for each in before if each not in after),
-            changed=tuple(each for each in after if each in before and after[each] != before[each]),
-        )
-        if change.added or change.removed or change.changed:
-            self._events.publish(change)
+        with published(self._registry, self._events, snapshot.server):
+            self._put(snapshot)
 
     async def answered(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Ask something of the catalog; where a stored listing proves unreadable, list its server anew and ask again.
@@ -104,12 +96,6 @@ class Listings:
             if server.id == server_id and server.usable and wanted:
                 with anyio.move_on_after(self._patience), suppress(ServerError):
                     await server.relist()
-
-    def _definitions(self, server: str) -> dict[str, JsonObject]:
-        try:
-            return {tool.id: tool.definition for tool in self._registry.tools(server)}
-        except StoreError:
-            return {}
 
     async def wait_for_first(self, tasks: TaskGroup, server: str | None) -> list[str]:
         """List servers that never were, wait a little, and name those that are still to come.

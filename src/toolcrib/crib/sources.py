@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.broker import Caller, Effect
-from toolcrib.catalog import NO_CONTEXT, ClientSide, RequestContext, Source, ToolRegistry
+from toolcrib.catalog import NO_CONTEXT, ClientSide, JsonObject, RequestContext, Source, ToolRegistry
+from toolcrib.crib.changes import published
 from toolcrib.errors import ServerError
+from toolcrib.events import EventBus
 from toolcrib.functions import LocalFunctions
 from toolcrib.schema import server_ids
 from toolcrib.servers import McpServer
@@ -23,12 +26,16 @@ class SourceTable:
     """The sources by id.
 
     Args:
-        registry: Takes what a source lists when it is first learned of.
+        registry: Takes what a source lists.
+        events: Told what that changes.
         is_off: Whether a source is not to be learned of.
     """
 
-    def __init__(self, registry: ToolRegistry, is_off: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(
+        self, registry: ToolRegistry, events: EventBus, is_off: Callable[[str], bool] = lambda _: False
+    ) -> None:
         self._registry = registry
+        self._events = events
         self._is_off = is_off
         self._sources: dict[str, Source] = {}
         self._clients: dict[str, ClientSide] = {}
@@ -39,6 +46,11 @@ class SourceTable:
     def put(self, source: Source) -> None:
         """Add a source, in place of one of the same id."""
         self._sources[source.id] = source
+
+    def take(self, source_id: str, definitions: Sequence[JsonObject]) -> None:
+        """Take in what a source that is no configured server lists now, and publish what that changes."""
+        with published(self._registry, self._events, source_id):
+            self._registry.cache_from_maps(definitions, server=source_id)
 
     def find(self, source_id: str) -> Source | None:
         """The source of that id, or None."""
@@ -111,7 +123,7 @@ class SourceTable:
         """
         await source.ensure(context)
         if not isinstance(source, McpServer):
-            self._registry.cache_from_maps(await source.list("tools/list", context), server=source.id)
+            self.take(source.id, await source.list("tools/list", context))
         elif source.id not in self._registry.servers:
             raise ServerError(source.id, f"{source.id} lists no tools.")
 
@@ -119,7 +131,6 @@ class SourceTable:
 async def list_clients(
     clients: "Sequence[ConnectedClient]",
     sources: SourceTable,
-    registry: ToolRegistry,
     tasks: TaskGroup,
     closing: asyncio.Event,
 ) -> None:
@@ -127,21 +138,20 @@ async def list_clients(
 
     Args:
         clients: The clients, connected.
-        sources: All sources.
-        registry: Takes what they list.
+        sources: All sources; takes what they list.
         tasks: Runs what follows their changes.
         closing: Ends that.
     """
     if not clients:
         return
-    from toolcrib.servers.clients import follow_tools
+    from toolcrib.servers.clients import follow_changes
 
     async def one(client: "ConnectedClient") -> None:
         with suppress(ServerError):
             await sources.list_tools(client)
 
     async def follow(client: "ConnectedClient") -> None:
-        async with follow_tools(client.connection.session, registry, client.id):
+        async with follow_changes(client.client, partial(sources.list_tools, client)):
             await closing.wait()
 
     async with anyio.create_task_group() as listings:

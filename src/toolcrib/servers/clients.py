@@ -1,14 +1,16 @@
 """SDK clients that somebody else connected: used as sources, neither owned nor closed."""
 
 import inspect
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import anyio
 from mcp import Client
 from mcp.client.session import ClientSession
+from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.shared.exceptions import MCPError
 
 from toolcrib.catalog import (
     NO_CONTEXT,
@@ -24,9 +26,6 @@ from toolcrib.servers.connection import Connection
 from toolcrib.servers.era import Negotiated
 from toolcrib.servers.wire import accepted_tools
 
-if TYPE_CHECKING:
-    from mcp_types import ServerNotification
-
 _REQUEST_SECONDS = 60.0
 
 
@@ -37,6 +36,9 @@ class ConnectedClient:
         source_id: The id that heads its tool ids.
         client: An entered `mcp.Client`, or an initialised `ClientSession`.
 
+    Attributes:
+        client: The same.
+
     Raises:
         UsageError: The client is not connected.
     """
@@ -45,6 +47,7 @@ class ConnectedClient:
         self.id = source_id
         self.description = ""
         session = _session(source_id, client)
+        self.client = client
         self._connection = Connection(source_id, session, anyio.Event(), _negotiated=_agreed(session))
 
     @property
@@ -106,13 +109,24 @@ async def follow_tools(
     Works in both protocol eras: by `subscriptions/listen` from 2026-07-28 on, by the notification before it.
     A listing that fails leaves the registry as it was.
     """
+
+    async def relist() -> None:
+        await list_tools_metadata(client, registry, server)
+
+    async with follow_changes(client, relist):
+        yield
+
+
+@asynccontextmanager
+async def follow_changes(client: Client | ClientSession, relist: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+    """List a client's tools again, while the block runs, after each change that its server tells of.
+
+    Args:
+        client: An entered `mcp.Client`, or an initialised `ClientSession`.
+        relist: Lists them; a `ServerError` that it raises is left alone.
+    """
     session = client if isinstance(client, ClientSession) else client.session
     changed = anyio.Event()
-
-    async def on_message(message: "ServerNotification | Exception") -> None:
-        nonlocal changed
-        if getattr(message, "method", None) == "notifications/tools/list_changed":
-            changed.set()
 
     async def refresh() -> None:
         nonlocal changed
@@ -120,17 +134,20 @@ async def follow_tools(
             await changed.wait()
             changed = anyio.Event()
             with suppress(ServerError):
-                await list_tools_metadata(client, registry, server)
+                await relist()
 
-    async def listen() -> None:
-        async with cast("Client", client).listen(tools_list_changed=True) as events:
-            async for _ in events:
-                changed.set()
+    async def subscribe() -> None:
+        # A server that offers no subscriptions refuses, whatever it claims.
+        with suppress(MCPError, SubscriptionLost):
+            async with listen(session, tools_list_changed=True) as events:
+                async for _ in events:
+                    changed.set()
 
     previous: Any = session._message_handler  # pyright: ignore[reportPrivateUsage]
 
     async def both(message: Any) -> None:
-        await on_message(message)
+        if getattr(message, "method", None) == "notifications/tools/list_changed":
+            changed.set()
         result = previous(message)
         if inspect.isawaitable(result):
             await result
@@ -139,8 +156,8 @@ async def follow_tools(
     try:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(refresh)
-            if session.discover_result is not None and isinstance(client, Client):
-                tasks.start_soon(listen)
+            if session.discover_result is not None:
+                tasks.start_soon(subscribe)
             yield
             tasks.cancel_scope.cancel()
     finally:

@@ -1,0 +1,62 @@
+"""What changes of the catalog are told, whatever kind of source they come from."""
+
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp import Client
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
+
+from toolcrib import Crib
+from toolcrib.events import CatalogChanged
+
+pytestmark = pytest.mark.anyio
+
+
+class Shop:
+    """A server of the SDK whose tools change."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = names
+        self.bus = InMemorySubscriptionBus()
+        self.sessions: list[Any] = []
+        self.server = Server("shop", on_list_tools=self.list_tools, on_subscriptions_listen=ListenHandler(self.bus))
+
+    async def list_tools(self, ctx: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        self.sessions.append(ctx.session)
+        tools = [types.Tool(name=name, description="", input_schema={"type": "object"}) for name in self.names]
+        return types.ListToolsResult(tools=tools)
+
+    async def change(self, *names: str) -> None:
+        """Change what is on sale, and tell it in the way of each era."""
+        self.names = names
+        await self.bus.publish(ToolsListChanged())
+        await self.sessions[-1].send_tool_list_changed()
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("given", ["client", "session"])
+async def test_a_change_at_a_given_client_is_taken_over_and_told(mode: Any, given: str) -> None:
+    shop = Shop("apple", "bread")
+    async with Client(shop.server, mode=mode) as client:
+        one = client if given == "client" else client.session
+        async with Crib.from_clients({"shop": one}) as crib:
+            await anyio.wait_all_tasks_blocked()  # the subscription is on its way
+            with crib.events.subscribe() as events, anyio.fail_after(10):
+                await shop.change("bread", "cheese")
+                change = await anext(events)
+            assert change == CatalogChanged("shop", added=("shop.cheese",), removed=("shop.apple",))
+            assert crib.registry.keys("shop") == ["shop.bread", "shop.cheese"]
+
+
+async def test_functions_and_sources_that_are_added_are_told() -> None:
+    def greet(name: str) -> str:
+        """Greets."""
+        return name
+
+    async with Crib.from_clients({}) as crib:
+        with crib.events.subscribe() as events, anyio.fail_after(10):
+            crib.add_functions(greet)
+            assert await anext(events) == CatalogChanged("local", added=("local.greet",))
