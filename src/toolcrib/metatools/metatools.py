@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from toolcrib.broker import LOCAL, Caller, Options
+from toolcrib.broker import LOCAL, Caller, Options, text_of
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
@@ -20,6 +20,7 @@ from toolcrib.metatools.definitions import (
 from toolcrib.metatools.forgiving import flag, text, tool_call, whole_number
 from toolcrib.metatools.formatting import (
     available_text,
+    compact,
     details_text,
     enabled_text,
     error_text,
@@ -87,10 +88,11 @@ class MetaTools:
         Raises:
             ToolcribError: Whatever is wrong with the call, or went wrong with it.
         """
-        if name == SEARCH_TOOLS:
-            return await self._search(arguments, caller)
-        if name == GET_TOOL_DETAILS:
-            return await self._details(arguments, caller)
+        if name in {SEARCH_TOOLS, GET_TOOL_DETAILS}:
+            find = self._search if name == SEARCH_TOOLS else self._details
+            answer = await find(arguments, caller)
+            self._crib.note_discovery(text_of(answer), compact(self.definitions(caller)), caller)
+            return answer
         if name == CALL_TOOL:
             return await self._call(arguments, caller, options or Options())
         return text_result(await self._servers(name, arguments, caller))
