@@ -40,6 +40,11 @@ class DataFlow(Protocol):
         """Take in what a caller has just read."""
         ...
 
+    async def settle(self, caller: Caller) -> None:
+        """Wait until what the caller has read is taken in, so that `traces` need not: for results of megabytes it
+        would hold everything up."""
+        ...
+
 
 class NoDataFlow:
     """Remembers nothing."""
@@ -54,3 +59,6 @@ class NoDataFlow:
 
     def learned(self, call: Call, result: JsonObject) -> None:
         """Remember nothing."""
+
+    async def settle(self, caller: Caller) -> None:
+        """Nothing to wait for."""
