@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.broker import ServerLists
+from toolcrib.broker import with_policy_warnings
 from toolcrib.config import Config, config_from_mapping, load_config
-from toolcrib.schema import server_ids
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -28,20 +27,12 @@ def loaded(config: ConfigLike) -> Config:
     if isinstance(config, Config):
         return config
     if isinstance(config, Mapping):
-        return config_from_mapping(config)
-    if config is None:
-        return load_config(None)
-    return load_config([config] if isinstance(config, str | Path) else list(config))
-
-
-def server_lists(config: Config) -> ServerLists:
-    """The policy of a configuration that has no other: the servers' `allow` and `deny` lists."""
-    ids = server_ids(config.servers)
-    entries = config.servers.items()
-    return ServerLists(
-        allow={ids[key]: entry.options.allow for key, entry in entries if entry.options.allow != ("*",)},
-        deny={ids[key]: entry.options.deny for key, entry in entries},
-    )
+        read = config_from_mapping(config)
+    elif config is None:
+        read = load_config(None)
+    else:
+        read = load_config([config] if isinstance(config, str | Path) else list(config))
+    return with_policy_warnings(read)
 
 
 def index_file(config: Config, state_dir: Path, suffix: str = "") -> Path | None:

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 
 from toolcrib.broker.call import Call, Principal
 from toolcrib.broker.policy.seam import ALLOW, Decision, ListedTool
+from toolcrib.config import ServerOptions
 
 
 class ServerLists:
@@ -18,6 +19,14 @@ class ServerLists:
     def __init__(self, allow: Mapping[str, Sequence[str]], deny: Mapping[str, Sequence[str]]) -> None:
         self._allow = {server: tuple(globs) for server, globs in allow.items()}
         self._deny = {server: tuple(globs) for server, globs in deny.items() if globs}
+
+    @classmethod
+    def of(cls, servers: Mapping[str, ServerOptions]) -> "ServerLists":
+        """The lists in the options of servers, by id."""
+        return cls(
+            allow={server: options.allow for server, options in servers.items() if options.allow != ("*",)},
+            deny={server: options.deny for server, options in servers.items()},
+        )
 
     def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
         """Whether the lists leave the tool out; they say nothing of what else a source has."""
