@@ -1,9 +1,14 @@
-"""What all tests share: the event loop, and the recorded catalogs of real servers."""
+"""What all tests share: the event loop, the recorded catalogs of real servers, and a PostgreSQL server."""
 
+import importlib.util
 import json
 import os
+import shutil
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -52,3 +57,52 @@ def _own_directories(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
     home = tmp_path_factory.mktemp("toolcrib-home")
     monkeypatch.setenv("TOOLCRIB_CONFIG_DIR", str(home / "config"))
     monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(home / "state"))
+
+
+@pytest.fixture(scope="session")
+def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a PostgreSQL server's database `postgres`: TOOLCRIB_TEST_POSTGRESQL, or a server of its own that is
+    reached over a socket in a folder; skipped where there is neither a server nor a driver."""
+    if importlib.util.find_spec("psycopg") is None:
+        pytest.skip("psycopg is not installed")
+    if given := os.environ.get("TOOLCRIB_TEST_POSTGRESQL"):
+        yield given
+        return
+    # Debian keeps the programs of each version outside the path.
+    path = os.pathsep.join([os.environ["PATH"], *map(str, sorted(Path("/usr/lib/postgresql").glob("*/bin")))])
+    initdb, pg_ctl = shutil.which("initdb", path=path), shutil.which("pg_ctl", path=path)
+    if initdb is None or pg_ctl is None:
+        pytest.skip("there is no PostgreSQL server; install one, or name one in TOOLCRIB_TEST_POSTGRESQL")
+    folder = tmp_path_factory.mktemp("postgresql")
+    # The server refuses to run as root.
+    as_user: dict[str, Any] = {"user": "postgres"} if hasattr(os, "geteuid") and os.geteuid() == 0 else {}
+    if as_user:
+        shutil.chown(folder, "postgres")
+        for above in folder.parents[:3]:
+            above.chmod(above.stat().st_mode | 0o011)
+    data, socket = folder / "data", f"-k {folder} -c listen_addresses= -F"
+
+    def run(*command: str | Path) -> None:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, cwd=folder, **as_user)
+
+    run(initdb, "-D", data, "-A", "trust", "-U", "toolcrib", "--no-sync")
+    run(pg_ctl, "-D", data, "-w", "-l", folder / "log", "-o", socket, "start")
+    try:
+        yield f"postgresql+psycopg://toolcrib@/postgres?host={folder}"
+    finally:
+        run(pg_ctl, "-D", data, "-w", "-m", "immediate", "stop")
+
+
+@pytest.fixture
+def postgresql(postgresql_server: str) -> Iterator[str]:
+    """The URL of an empty PostgreSQL database, for one test."""
+    from sqlalchemy import create_engine, make_url, text
+
+    name = f"toolcrib_{uuid4().hex}"
+    engine = create_engine(postgresql_server, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    yield make_url(postgresql_server).set(database=name).render_as_string(hide_password=False)
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    engine.dispose()

@@ -1,4 +1,4 @@
-"""Leases of instances, and the states of their servers, over SQLite and, where one is named, PostgreSQL."""
+"""Leases of instances, and the states of their servers, over SQLite and, where there is one, PostgreSQL."""
 
 import os
 import socket
@@ -41,17 +41,12 @@ def clock() -> Clock:
     return Clock()
 
 
-# The URL of an empty PostgreSQL database, whose tables are dropped by each test.
-POSTGRESQL = os.environ.get("TOOLCRIB_TEST_POSTGRESQL")
-
-
-@pytest.fixture(params=["sqlite", "postgresql"] if POSTGRESQL else ["sqlite"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    if request.param == "sqlite" or POSTGRESQL is None:
+    if request.param == "sqlite":
         return str(tmp_path / "toolcrib.db")
-    with closing(open_store(POSTGRESQL)) as store, store.transaction(write=True) as connection:
-        connection.execute(text("DROP TABLE IF EXISTS server_states, instances, schema_versions"))
-    return POSTGRESQL
+    found: str = request.getfixturevalue("postgresql")
+    return found
 
 
 @pytest.fixture
