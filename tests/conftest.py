@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
@@ -60,7 +61,7 @@ def _own_directories(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pyte
 
 
 @pytest.fixture(scope="session")
-def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def postgresql_server() -> Iterator[str]:
     """The URL of a PostgreSQL server's database `postgres`: TOOLCRIB_TEST_POSTGRESQL, or a server of its own that is
     reached over a socket in a folder; skipped where there is neither a server nor a driver."""
     if importlib.util.find_spec("psycopg") is None:
@@ -73,24 +74,23 @@ def postgresql_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]
     initdb, pg_ctl = shutil.which("initdb", path=path), shutil.which("pg_ctl", path=path)
     if initdb is None or pg_ctl is None:
         pytest.skip("there is no PostgreSQL server; install one, or name one in TOOLCRIB_TEST_POSTGRESQL")
-    folder = tmp_path_factory.mktemp("postgresql")
-    # The server refuses to run as root.
+    # The server refuses to run as root, and pytest keeps its own folders to whoever runs it.
     as_user: dict[str, Any] = {"user": "postgres"} if hasattr(os, "geteuid") and os.geteuid() == 0 else {}
-    if as_user:
-        shutil.chown(folder, "postgres")
-        for above in folder.parents[:3]:
-            above.chmod(above.stat().st_mode | 0o011)
-    data, socket = folder / "data", f"-k {folder} -c listen_addresses= -F"
+    with TemporaryDirectory(prefix="toolcrib-postgresql-") as name:
+        folder = Path(name)
+        if as_user:
+            shutil.chown(folder, "postgres")
+        data, settings = folder / "data", f"-k {folder} -c listen_addresses= -F"
 
-    def run(*command: str | Path) -> None:
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, cwd=folder, **as_user)
+        def run(*command: str | Path) -> None:
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL, timeout=60, cwd=folder, **as_user)
 
-    run(initdb, "-D", data, "-A", "trust", "-U", "toolcrib", "--no-sync")
-    run(pg_ctl, "-D", data, "-w", "-l", folder / "log", "-o", socket, "start")
-    try:
-        yield f"postgresql+psycopg://toolcrib@/postgres?host={folder}"
-    finally:
-        run(pg_ctl, "-D", data, "-w", "-m", "immediate", "stop")
+        run(initdb, "-D", data, "-A", "trust", "-U", "toolcrib", "--no-sync")
+        run(pg_ctl, "-D", data, "-w", "-l", folder / "log", "-o", settings, "start")
+        try:
+            yield f"postgresql+psycopg://toolcrib@/postgres?host={folder}"
+        finally:
+            run(pg_ctl, "-D", data, "-w", "-m", "immediate", "stop")
 
 
 @pytest.fixture
