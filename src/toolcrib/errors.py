@@ -105,6 +105,12 @@ class DeniedError(ToolcribError):
     code = "denied"
 
 
+class SandboxError(ToolcribError):
+    """Scripts of a language can't be run here, or a suspended one can't be taken up."""
+
+    code = "sandbox_unavailable"
+
+
 class ServerError(ToolcribError):
     """One server failed.
 

@@ -1,0 +1,37 @@
+"""Where scripts run: one contract, one driver that keeps every budget, one folder a back-end."""
+
+from toolcrib.sandbox.contract import (
+    CallError,
+    CallRecord,
+    Description,
+    Fault,
+    Finding,
+    Names,
+    OnCall,
+    OnOutput,
+    Outcome,
+    Sandbox,
+    ScriptCall,
+    StopError,
+    SuspendError,
+    Usage,
+)
+from toolcrib.sandbox.limits import Limits
+
+__all__ = [
+    "CallError",
+    "CallRecord",
+    "Description",
+    "Fault",
+    "Finding",
+    "Limits",
+    "Names",
+    "OnCall",
+    "OnOutput",
+    "Outcome",
+    "Sandbox",
+    "ScriptCall",
+    "StopError",
+    "SuspendError",
+    "Usage",
+]

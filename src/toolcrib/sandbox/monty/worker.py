@@ -1,0 +1,201 @@
+"""`Crew`: the worker processes of Monty, each for one script, with one made ready ahead.
+
+Monty's asynchronous pool aborts some interpreters at their exit (measured: 8 of 40 runs), so the synchronous one is
+driven from threads of our own. They live as long as the pool: a process that dies with its parent dies with the
+thread that started it.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, TypeVar
+
+from pydantic_monty import ExternalModule, Monty, MontyError, MontySession, ResourceLimits
+
+from toolcrib.sandbox import processes
+from toolcrib.sandbox.limits import Limits
+from toolcrib.sandbox.monty.prelude import ANY_STUBS, MODULES, PRELUDE
+
+T = TypeVar("T")
+
+_DEPTH = 400
+"""Calls inside calls that a script may make."""
+_GRACE = 0.5
+"""Seconds past its time that a worker is given to say so itself."""
+
+
+@dataclass(slots=True)
+class Worker:
+    """A process with a session in it.
+
+    Attributes:
+        session: What is spoken to.
+        pid: The process; None once it was given back.
+        feeds: How much was fed to it: what tells a script's own lines from others.
+    """
+
+    session: MontySession
+    pid: int | None
+    feeds: int = 0
+    killed: bool = False
+
+
+@dataclass(slots=True)
+class Crew:
+    """The processes of one sandbox.
+
+    Args:
+        binary: What is started as the interpreter.
+        size: Scripts at once.
+    """
+
+    binary: str
+    size: int
+    _threads: ThreadPoolExecutor = field(init=False)
+    _pool: Monty = field(init=False)
+    _checkers: Monty = field(init=False)
+    _slots: asyncio.Semaphore = field(init=False)
+    _spare: tuple[Limits, Worker] | None = None
+    _hiring: "asyncio.Task[None] | None" = None
+    _workers: set[int] = field(default_factory=set[int])
+    _leaving: "set[asyncio.Task[None]]" = field(default_factory=lambda: set[asyncio.Task[None]]())
+    _closed: bool = False
+
+    async def start(self) -> None:
+        """Start the pools. Raises MontyError, RuntimeError or OSError where nothing can be started."""
+        self._threads = ThreadPoolExecutor(self.size + 4, thread_name_prefix="toolcrib-monty")
+        self._slots = asyncio.Semaphore(self.size)
+        # one process a script: what one leaves behind, no other can find
+        self._pool = Monty(
+            binary_path=self.binary,
+            min_processes=0,
+            max_processes=self.size + 2,
+            max_checkouts_per_worker=1,
+            feed_duration_limit_grace=_GRACE,
+        )
+        self._checkers = Monty(
+            binary_path=self.binary, min_processes=1, max_processes=2, max_checkouts_per_worker=200, request_timeout=10
+        )
+        await self.call(self._pool.__enter__)
+        await self.call(self._checkers.__enter__)
+
+    async def aclose(self) -> None:
+        """End every process."""
+        if self._closed:
+            return
+        self._closed = True
+        if self._hiring:
+            await asyncio.wait([self._hiring])
+        if self._spare:
+            await self._dismiss(self._spare[1], slot=False)
+        for pid in self._workers:
+            processes.end(pid)
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+        for pool in (self._pool, self._checkers):
+            with suppress(MontyError, RuntimeError):
+                await self.call(pool.__exit__, None, None, None)
+        self._threads.shutdown(wait=False)
+
+    async def call(self, function: Callable[..., T], *args: Any) -> T:
+        """Call something that blocks, on a thread that lives as long as the pool."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args))
+
+    def begin(self, function: Callable[..., T], *args: Any) -> "asyncio.Future[T]":
+        """As `call`, but not waited for."""
+        return asyncio.get_running_loop().run_in_executor(self._threads, partial(function, *args))
+
+    async def hire(self, limits: Limits, *, prepared: bool = True) -> Worker:
+        """A worker for one script; waits while too many run.
+
+        Args:
+            limits: What the script may use.
+            prepared: Whether it has been fed the prelude; one that takes up a snapshot must not be.
+        """
+        await self._slots.acquire()
+        try:
+            if prepared and self._spare and self._spare[0] == limits:
+                worker, self._spare = self._spare[1], None
+            else:
+                worker = await self.call(self._made, limits, prepared)
+        except BaseException:
+            self._slots.release()
+            raise
+        if worker.pid:
+            self._workers.add(worker.pid)
+        return worker
+
+    def prepare(self, limits: Limits, *, delay: float = 0.0) -> None:
+        """Make a worker ready for the next script, in the background and after a while."""
+        if delay:
+            asyncio.get_running_loop().call_later(delay, self.prepare, limits)
+        elif not self._closed and self._spare is None and (self._hiring is None or self._hiring.done()):
+            self._hiring = asyncio.create_task(self._prepare(limits))
+
+    def dismiss(self, worker: Worker) -> None:
+        """Give a worker back in the background: the end of its process is nothing to wait for."""
+        task = asyncio.create_task(self._dismiss(worker, slot=True))
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
+
+    async def _dismiss(self, worker: Worker, *, slot: bool) -> None:
+        pid, worker.pid = worker.pid, None
+        with suppress(MontyError, RuntimeError):
+            await self.call(worker.session.__exit__, None, None, None)
+        if pid:
+            self._workers.discard(pid)
+        if slot:
+            self._slots.release()
+
+    async def checker(self, stubs: str) -> MontySession:
+        """A session that only checks; leave it with `release`."""
+        modules = {name: ExternalModule({}, stubs=ANY_STUBS) for name in [*MODULES, "urllib__"]}
+        session = self._checkers.checkout(
+            type_check=True,
+            type_check_stubs=stubs,
+            type_check_format="json",
+            limits=_engine_limits(Limits(cpu=2.0)),
+            external_modules=modules,
+        )
+        await self.call(session.__enter__)
+        return session
+
+    async def release(self, session: MontySession) -> None:
+        """Give a session that checks back."""
+        with suppress(MontyError, RuntimeError):
+            await self.call(session.__exit__, None, None, None)
+
+    def _made(self, limits: Limits, prepared: bool) -> Worker:
+        session = self._pool.checkout(limits=_engine_limits(limits))
+        session.__enter__()
+        worker = Worker(session, session.worker_pid)
+        if prepared:
+            session.feed_run(PRELUDE, skip_type_check=True, print_callback=_silent)
+            worker.feeds = 1
+        return worker
+
+    async def _prepare(self, limits: Limits) -> None:
+        with suppress(MontyError, RuntimeError, OSError, TimeoutError):
+            worker = await self.call(self._made, limits, True)
+            if self._closed or self._spare is not None:
+                await self._dismiss(worker, slot=False)
+            else:
+                self._spare = (limits, worker)
+
+
+def _silent(_stream: str, _text: str) -> None:
+    return None
+
+
+def _engine_limits(limits: Limits) -> ResourceLimits:
+    # Each call costs a suspension, its namespace one and its answer one; names and sleeps count too.
+    return ResourceLimits(
+        max_feed_duration_secs=limits.cpu,
+        max_memory=limits.memory,
+        max_recursion_depth=_DEPTH,
+        max_suspensions=4 * limits.calls + 2_000,
+        max_total_sleep_secs=limits.total,
+    )
