@@ -206,7 +206,7 @@ def test_a_terminal_does_not_obey_what_a_tool_says(
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert main(["call", "-c", str(workshop), "workshop.say", "text=\x1b]0;owned\x07"]) == 0
-    assert capsys.readouterr().out == "\\x1b]0;owned\\x07\n"
+    assert capsys.readouterr().out == "⟨U+001B⟩]0;owned⟨U+0007⟩\n"
 
 
 def test_an_error_of_the_tool_is_exit_code_1_on_standard_error(cli: Cli, workshop: Path) -> None:

@@ -201,7 +201,7 @@ def test_control_codes_in_definitions_are_shown_and_not_sent(cli: Cli, workshop:
     for words in (["show", "select"], ["search", "hide control codes"], ["search", "hide control codes", "-d", "full"]):
         tool = cli("search", "-c", workshop, "hide control codes", "--json").json["found"][0]["id"]
         out = cli(words[0], "-c", workshop, *([tool] if words[0] == "show" else words[1:])).out
-        assert "\\x1b" in out
+        assert "⟨U+001B⟩" in out
         assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(out)
 
 

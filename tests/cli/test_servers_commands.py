@@ -196,7 +196,7 @@ def test_a_hostile_description_is_shown_harmless_and_whole(cli: Cli, registry: P
     ran = cli("servers", "add", "com.example/hostile", "-r", registry, "-y")
     assert "\x07" not in ran.out
     assert "\u202e" not in ran.out
-    assert "npx -y a@1 'a  b\\n\\u202ec $${env:HOME}'" in ran.out
+    assert "npx -y a@1 'a  b\\n⟨U+202E⟩c $${env:HOME}'" in ran.out
     args = json.loads((folder / "servers.json").read_text())["mcpServers"]["hostile"]["args"]
     assert args[-1] == "a  b\n\u202ec $${env:HOME}"
 

@@ -8,12 +8,7 @@ import sys
 from contextlib import suppress
 from typing import Any, TextIO, cast
 
-_SAFE_BLANKS = "\n\t"
-_ESCAPED = {code: f"\\x{code:02x}" for code in [*range(32), *range(127, 160)] if chr(code) not in _SAFE_BLANKS} | {
-    # Characters that reorder what follows: a terminal would show another text than there is.
-    code: f"\\u{code:04x}"
-    for code in [*range(0x202A, 0x202F), *range(0x2066, 0x206A)]
-}
+from toolcrib.hidden import escape_hidden, visible
 
 
 def prepare_streams() -> None:
@@ -50,7 +45,8 @@ def print_text(text: str = "") -> None:
 
 def print_json(value: Any) -> None:
     """Write a value to standard output as the one JSON document of `--json`."""
-    sys.stdout.write(json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False) + "\n")
+    text = json.dumps(_finite(value), ensure_ascii=False, indent=2, allow_nan=False)
+    sys.stdout.write(f"{escape_hidden(text)}\n")
 
 
 def tell(text: str) -> None:
@@ -71,7 +67,7 @@ def warn(text: str) -> None:
 
 def safe(text: str) -> str:
     """Text from outside as it may go to a terminal: characters that command it are shown, not obeyed."""
-    return text.translate(_ESCAPED)
+    return visible(text)
 
 
 def one_line(text: str) -> str:
