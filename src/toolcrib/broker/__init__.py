@@ -4,7 +4,7 @@ from toolcrib.broker.access import Access
 from toolcrib.broker.approvals import Approval, Approvals, Approver, Asking, Grant, Granted, Inbox, Limits, Question
 from toolcrib.broker.broker import Broker, Sources
 from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Face, Options, Outcome, Principal
-from toolcrib.broker.dataflow import DataFlow, NoDataFlow, Trace
+from toolcrib.broker.dataflow import DataFlow, Memory, NoDataFlow, Trace
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import (
     Discovery,
@@ -32,13 +32,33 @@ from toolcrib.broker.policy import (
     with_policy_warnings,
 )
 from toolcrib.broker.prepare import InvalidArgumentsError
-from toolcrib.broker.results import Fit, Whole, content_of, repeats_structure, same_json, text_of, value_of
+from toolcrib.broker.results import FOLDER as RESULTS_FOLDER
+from toolcrib.broker.results import (
+    HANDLE_META,
+    NOT_KEPT_META,
+    Excerpt,
+    Fit,
+    Handles,
+    Kept,
+    KeptResults,
+    Page,
+    UnknownHandleError,
+    Whole,
+    content_of,
+    repeats_structure,
+    same_json,
+    text_of,
+    value_of,
+)
 from toolcrib.broker.waiting import ApprovalWaitingError, InputUnsupportedError
 
 __all__ = [
     "ALLOW",
     "DEFAULT_OPTIONS",
+    "HANDLE_META",
     "LOCAL",
+    "NOT_KEPT_META",
+    "RESULTS_FOLDER",
     "Access",
     "Approval",
     "ApprovalWaitingError",
@@ -56,24 +76,30 @@ __all__ = [
     "Effect",
     "Ending",
     "Entry",
+    "Excerpt",
     "Explanation",
     "Face",
     "Filter",
     "Fit",
     "Grant",
     "Granted",
+    "Handles",
     "Inbox",
     "InputUnsupportedError",
     "InvalidArgumentsError",
     "Journal",
     "JournalReader",
+    "Kept",
+    "KeptResults",
     "Ledger",
     "Limits",
     "ListedTool",
+    "Memory",
     "NoDataFlow",
     "NoJournal",
     "Options",
     "Outcome",
+    "Page",
     "Parking",
     "Policy",
     "Principal",
@@ -83,6 +109,7 @@ __all__ = [
     "Sources",
     "Step",
     "Trace",
+    "UnknownHandleError",
     "UnknownTokenError",
     "Unsettled",
     "Whole",

@@ -4,9 +4,11 @@ from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, start
 from toolcrib.config.load import Config, config_from_mapping, load_config
 from toolcrib.config.models import (
     ApprovalSettings,
+    DataFlowSettings,
     DynamicSettings,
     Effect,
     JournalSettings,
+    ResultSettings,
     SearchSettings,
     ServerOptions,
     Settings,
@@ -22,6 +24,7 @@ __all__ = [
     "ArgumentTest",
     "ClientFile",
     "Config",
+    "DataFlowSettings",
     "DynamicSettings",
     "Effect",
     "Input",
@@ -29,6 +32,7 @@ __all__ = [
     "PolicyRule",
     "PolicySettings",
     "ResolvedServer",
+    "ResultSettings",
     "SearchSettings",
     "ServerConfig",
     "ServerOptions",

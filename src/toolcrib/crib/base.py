@@ -16,9 +16,7 @@ from toolcrib.broker import (
     Approver,
     Broker,
     ConfiguredPolicy,
-    DataFlow,
     JournalReader,
-    NoDataFlow,
     Parking,
     Policy,
 )
@@ -32,6 +30,7 @@ from toolcrib.crib.directory import Directory
 from toolcrib.crib.dynamic import Dynamic
 from toolcrib.crib.finder import Finder
 from toolcrib.crib.journaling import Prices, journal_of, ledger_of
+from toolcrib.crib.keeping import StoredResults, flow_of
 from toolcrib.crib.listings import Listings
 from toolcrib.crib.narrowing import Narrowing
 from toolcrib.crib.opening import connected_clients, index_file
@@ -80,7 +79,7 @@ class CribBase:
         self._instance = secrets.token_hex(16)
         self._shared = SharedStore(self._state_dir, self._instance, config.settings.store, self._variables)
         self._sources = SourceTable(self.registry, self.events, self._is_off)
-        self._flow: DataFlow = NoDataFlow()
+        self._flow = flow_of(config.settings.data_flow, self._sources.labels)
         policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
         self._access = Access(self.registry, policy)
         ledger = ledger_of(self._shared, self._state_dir)
@@ -89,10 +88,18 @@ class CribBase:
             ledger,
             self._instance,
             self.secrets,
-            labels=lambda _: frozenset(),
+            labels=self._flow.labels,
             prices=Prices(self.registry, self._access),
         )
         self.journal = JournalReader(ledger, self._flush_journal, self._shared.exists)
+        self._results = StoredResults(
+            config.settings.results,
+            self._state_dir,
+            labels=self._sources.labels,
+            policy=policy,
+            flow=self._flow,
+            registry=self.registry,
+        )
         self._parking = Parking()
         asking = asking_of(config.settings.approvals, approver, self._shared, self.secrets, self._flow, self.events)
         self.approvals = Approvals(asking)
@@ -103,6 +110,7 @@ class CribBase:
             self._access,
             journal=self._journal,
             flow=self._flow,
+            fit=self._results.handles,
             parking=self._parking,
             asking=asking,
         )
@@ -195,6 +203,7 @@ class CribBase:
             if self._journal is not None:
                 await self._journal.close()
             await self._shared.close()
+            self._flow.close()
             tasks.cancel_scope.cancel()
 
     async def _flush_journal(self) -> None:

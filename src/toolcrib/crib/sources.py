@@ -3,13 +3,14 @@
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.broker import Caller, Effect
+from toolcrib.broker import Call, Caller, Effect
 from toolcrib.catalog import NO_CONTEXT, ClientSide, JsonObject, RequestContext, Source, ToolRegistry
 from toolcrib.crib.changes import published
 from toolcrib.errors import ServerError
@@ -71,6 +72,19 @@ class SourceTable:
             options = source.config.options
             return cast("Mapping[str, Effect]", options.effects), options.trust == "trusted"
         return {}, isinstance(source, LocalFunctions)
+
+    def labels(self, call: Call) -> frozenset[str]:
+        """The configured labels of what a call's result holds."""
+        source = self._sources.get(call.source)
+        if not isinstance(source, McpServer):
+            return frozenset()
+        options = source.config.options
+        labels = set(options.labels)
+        if call.tool is not None:
+            for glob, more in options.tool_labels.items():
+                if fnmatchcase(call.tool.name, glob):
+                    labels.update(more)
+        return frozenset(labels)
 
     def attach(self, caller: Caller, client: ClientSide) -> None:
         """Let servers ask this client over connections that are this caller's own."""

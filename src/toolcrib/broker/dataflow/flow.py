@@ -58,6 +58,7 @@ class Memory:
         self._seen: dict[str, Seen] = {}
         self._running: dict[str, Future[None]] = {}
         self._worker: ThreadPoolExecutor | None = None
+        self._is_traced = False
 
     def labels(self, caller: Caller) -> frozenset[str]:
         """See `DataFlow.labels`."""
@@ -66,17 +67,12 @@ class Memory:
 
     def traces(self, call: Call) -> Sequence[Trace]:
         """See `DataFlow.traces`. What was read last and is not taken in yet is taken in first; see `settle`."""
+        self._is_traced = True
         seen = self._find(call.caller.key)
         return () if seen is None else seen.traces(call)
 
     def learned(self, call: Call, result: JsonObject, labels: Iterable[str] = ()) -> None:
-        """See `DataFlow.learned`.
-
-        Args:
-            call: The call.
-            result: What came back.
-            labels: Labels beside those of the call's tool.
-        """
+        """See `DataFlow.learned`."""
         key = call.caller.key
         self._forget_idle()
         seen = self._seen.pop(key, None) or Seen(self._caller_bytes, self._clock)
@@ -89,7 +85,8 @@ class Memory:
 
     async def settle(self, caller: Caller) -> None:
         """See `DataFlow.settle`."""
-        running = self._running.get(caller.key)
+        # Where nobody asks for traces, nobody has to wait.
+        running = self._running.get(caller.key) if self._is_traced else None
         if running is not None and not running.done():
             await anyio.to_thread.run_sync(running.exception)
 

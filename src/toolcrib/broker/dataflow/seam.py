@@ -1,6 +1,6 @@
 """Where data came from and where it goes: the seam that sees every result, and is asked about every call."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -36,8 +36,14 @@ class DataFlow(Protocol):
         """Which earlier results of the caller the call's arguments hold values of."""
         ...
 
-    def learned(self, call: Call, result: JsonObject) -> None:
-        """Take in what a caller has just read."""
+    def learned(self, call: Call, result: JsonObject, labels: Iterable[str] = ()) -> None:
+        """Take in what a caller has just read.
+
+        Args:
+            call: The call.
+            result: What came back.
+            labels: Labels beside those of the call's tool.
+        """
         ...
 
     async def settle(self, caller: Caller) -> None:
@@ -57,7 +63,7 @@ class NoDataFlow:
         """None."""
         return ()
 
-    def learned(self, call: Call, result: JsonObject) -> None:
+    def learned(self, call: Call, result: JsonObject, labels: Iterable[str] = ()) -> None:
         """Remember nothing."""
 
     async def settle(self, caller: Caller) -> None:

@@ -63,18 +63,26 @@ class Handles:
             return result, None
         return await anyio.to_thread.run_sync(self._stored, result, budget, call)
 
-    async def read(self, handle: str, principal: Principal, wanted: Excerpt) -> tuple[Kept, Page]:
-        """A page of a stored result, and what is known of the whole.
+    async def facts(self, handle: str, principal: Principal) -> Kept:
+        """What a handle stands for.
 
         Raises:
             UnknownHandleError: The principal has no such handle, or not any more.
+        """
+        return await anyio.to_thread.run_sync(self._kept.facts, principal.name, handle)
+
+    async def page(self, handle: str, facts: Kept, wanted: Excerpt) -> Page:
+        """A page of what a handle stands for.
+
+        Raises:
+            UnknownHandleError: It is not there any more.
             UsageError: See `read_page`.
         """
-        return await anyio.to_thread.run_sync(self._page, handle.strip(), principal, wanted)
+        return await anyio.to_thread.run_sync(self._page, handle, facts, wanted)
 
-    def _page(self, handle: str, principal: Principal, wanted: Excerpt) -> tuple[Kept, Page]:
-        facts, content = self._kept.get(principal.name, handle)
-        return facts, read_page(view_of(from_bytes(content)), handle, facts.tool_id, wanted)
+    def _page(self, handle: str, facts: Kept, wanted: Excerpt) -> Page:
+        content = self._kept.content(handle, facts)
+        return read_page(view_of(from_bytes(content)), handle, facts.tool_id, wanted)
 
     def _stored(self, result: JsonObject, budget: int, call: Call) -> tuple[JsonObject, str | None]:
         name = call.params.get("name")

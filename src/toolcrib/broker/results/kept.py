@@ -115,8 +115,8 @@ class KeptResults:
         self._write(self._handle_file(principal, handle), json.dumps(asdict(facts)).encode(), now)
         return handle, facts
 
-    def get(self, principal: str, handle: str) -> tuple[Kept, bytes]:
-        """What a handle stands for, and the result as bytes.
+    def facts(self, principal: str, handle: str) -> Kept:
+        """What a handle stands for.
 
         Raises:
             UnknownHandleError: There is none of that handle for the principal, or not any more.
@@ -125,12 +125,25 @@ class KeptResults:
             raise UnknownHandleError(handle)
         try:
             facts = _facts(json.loads(self._handle_file(principal, handle).read_bytes()))
-            content = self._content_file(facts.digest).read_bytes()
         except (OSError, ValueError, TypeError, RecursionError):
             raise UnknownHandleError(handle) from None
-        if self._is_over(facts.expires) or hashlib.sha256(content).hexdigest() != facts.digest:
+        if self._is_over(facts.expires):
             raise UnknownHandleError(handle)
-        return facts, content
+        return facts
+
+    def content(self, handle: str, facts: Kept) -> bytes:
+        """The result that a handle stands for, as bytes.
+
+        Raises:
+            UnknownHandleError: It had to make room for others, or is damaged.
+        """
+        try:
+            content = self._content_file(facts.digest).read_bytes()
+        except OSError:
+            raise UnknownHandleError(handle) from None
+        if hashlib.sha256(content).hexdigest() != facts.digest:
+            raise UnknownHandleError(handle)
+        return content
 
     def _is_over(self, expires: float) -> bool:
         # What would be kept for longer than anything is was written before the clock was put back.
