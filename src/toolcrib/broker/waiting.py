@@ -61,16 +61,15 @@ def denied(call: Call, decision: Decision, answer: Answer | None = None) -> Deni
         decision: What the policy says of it.
         answer: What became of the question, where one was asked.
     """
-    reason = f": {decision.reason}" if decision.reason else "."
     if answer is None:
+        reason = f": {decision.reason}" if decision.reason else "."
         return DeniedError(f"The call of {call.target} is not allowed{reason}")
+    reason = f" ({decision.reason})" if decision.reason else ""
+    message = f"The call of {call.target}{reason} {answer.why}."
     if answer.by:
-        return DeniedError(f"The call of {call.target} {answer.why}{reason}", hint="Do not repeat it unasked.")
+        return DeniedError(message, hint="Do not repeat it unless the user says so.")
     rule = f'{{"tools": ["{call.target}"], "then": "allow"}}'
-    return DeniedError(
-        f"The call of {call.target} {answer.why}{reason}",
-        hint=f"To allow such calls, put this rule first in `toolcrib.policy.rules`: {rule}",
-    )
+    return DeniedError(message, hint=f"A rule in `toolcrib.policy.rules`, before others, allows such calls: {rule}")
 
 
 def ruling(pending: Pending, answer: Answer) -> Decision:

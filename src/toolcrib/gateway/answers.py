@@ -45,6 +45,8 @@ def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version:
         protocol_version: The revision that the client speaks.
     """
     kind = answer.get("resultType", "complete")
+    if kind == "input_required" and protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return _asking(answer, envelope)
     if kind != "complete":
         return _refusal(f"The tool's server answered with resultType {kind!r}, which is not relayed here.", envelope)
     result: JsonObject = {"content": [], **answer}
@@ -68,6 +70,17 @@ def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version:
         return result
     mended["_meta"] = {**mended.get("_meta", {}), REPLACED_META: places[:_MOST_TOLD]}
     return mended
+
+
+def _asking(answer: JsonObject, envelope: Mapping[str, Any]) -> JsonObject:
+    """An answer that asks for input: nothing of it is a result yet."""
+    names = ("inputRequests", "requestState")
+    result: JsonObject = {"resultType": "input_required", **{name: answer[name] for name in names if name in answer}}
+    if meta := _meta(answer, envelope):
+        result["_meta"] = meta
+    if not _is_writable(result):
+        return _refusal("The tool asks for something that can't be written as JSON.", envelope)
+    return result
 
 
 def _is_writable(result: JsonObject) -> bool:

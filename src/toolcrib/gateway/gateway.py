@@ -32,6 +32,7 @@ from toolcrib.crib import Crib
 from toolcrib.errors import UsageError
 from toolcrib.gateway.answers import enveloped
 from toolcrib.gateway.callers import Callers
+from toolcrib.gateway.clients import client_of
 from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, SEARCH_TOOLS, MetaTools
 
 logger = logging.getLogger(__name__)
@@ -104,9 +105,15 @@ class Gateway:
         meta: Mapping[str, Any] = params.get("_meta") or {}
         # Progress is asked for whether or not this client wants any: it also restarts the time limit of the
         # call upstream. The SDK hands it on only to a client that asked too.
+        client, returns = client_of(ctx)
+        token = params.get("requestState") if returns else None
         options = Options(
             on_progress=ctx.session.report_progress,
             meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
+            token=token,
+            input_responses=None if token is None else params.get("inputResponses"),
+            client=client,
+            returns=returns,
         )
         caller = self._callers.caller(ctx)
         answer = await self._tools.call(params["name"], params.get("arguments") or {}, caller, options)

@@ -182,8 +182,12 @@ class Asking:
             with suppress(StoreError):
                 await self.inbox.close(pending.question.id)
                 await self._look(pending)
-        if pending.settle(Answer(False, why=f"was not approved: nobody answered within {self.limits.timeout:g} s")):
+        if pending.settle(self._late):
             self._on_change(pending)
+
+    @property
+    def _late(self) -> Answer:
+        return Answer(False, why=f"was not approved: nobody answered within {self.limits.timeout:g} s")
 
     async def _said(self, approver: Approver, pending: Pending) -> Answer:
         with anyio.move_on_after(pending.left):
@@ -247,7 +251,7 @@ class Asking:
                 row = await self.inbox.take(pending.question.id)
                 status = "expired" if row is None else row["status"]
                 if row is None or status == "expired":
-                    pending.settle(Answer(False, why="was not approved: nobody answered in time"))
+                    pending.settle(self._late)
                 elif status == "denied":
                     pending.settle(Answer(False, row["decided_by"]))
                 elif status == "approved" and row["spent"]:

@@ -11,8 +11,9 @@ from anyio import to_thread
 from toolcrib.broker.approvals.bounds import dumped, loaded
 from toolcrib.broker.approvals.grants import Grant, Granted, Scope, subject_of
 from toolcrib.broker.approvals.pending import Pending
-from toolcrib.broker.approvals.question import arguments_text, asker, visible
+from toolcrib.broker.approvals.question import arguments_text, asker
 from toolcrib.errors import StoreError, UsageError, shown
+from toolcrib.hidden import visible
 from toolcrib.store import Store
 
 Status = Literal["waiting", "approved", "denied", "expired"]

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -11,6 +10,7 @@ from toolcrib.broker.approvals.grants import Grant
 from toolcrib.broker.call import Call
 from toolcrib.broker.dataflow import Trace
 from toolcrib.catalog import JsonObject, Tool, to_line
+from toolcrib.hidden import visible
 
 MOST_CHARACTERS = 6_000
 """Of arguments in one question: more is more than a person reads in a dialog."""
@@ -88,13 +88,6 @@ class Question:
     @property
     def _lasting(self) -> str:
         return f"allow this tool in this {'run' if self.call.caller.run else 'conversation'}"
-
-
-def visible(text: str) -> str:
-    """The text with hidden characters as `<U+200B>`."""
-    return "".join(
-        each if each == "\n" or unicodedata.category(each)[0] != "C" else f"<U+{ord(each):04X}>" for each in text
-    )
 
 
 def asker(call: Call) -> str:

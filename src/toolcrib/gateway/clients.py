@@ -1,0 +1,82 @@
+"""What stands behind a request to the gateway, and can be asked something on behalf of a call.
+
+In the handshake era a server asks its client at once, in the middle of the request. In the stateless era it answers
+with what it wants to know, and the client repeats the request with the answers (specification 2026-07-28,
+multi-round-trip requests).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
+from mcp_types import METHOD_NOT_FOUND, ClientCapabilities, ElicitRequest, ElicitResult
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from toolcrib.catalog import ClientSide, JsonObject
+from toolcrib.errors import ProtocolError
+
+_Context = ServerRequestContext[Any, Any]
+
+_ELICITATION_SINCE = "2025-06-18"
+"""The first revision that knows elicitation."""
+
+
+class HandshakeClient:
+    """A client that is asked at once, over the stream of the request that it waits for.
+
+    Args:
+        ctx: The request.
+    """
+
+    def __init__(self, ctx: _Context) -> None:
+        self._ctx = ctx
+        known = {"elicitation"} if ctx.protocol_version >= _ELICITATION_SINCE else set[str]()
+        self.capabilities = _declared(ctx.session.client_capabilities, known)
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        """See `ClientSide.answer`."""
+        if method != "elicitation/create":
+            raise ProtocolError("client", f"{method} is not passed on", rpc_code=METHOD_NOT_FOUND)
+        related = ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        try:
+            request = ElicitRequest.model_validate({"method": method, "params": params}, by_name=False)
+            result = await self._ctx.session.send_request(request, ElicitResult, metadata=related)
+        except MCPError as error:
+            raise ProtocolError(
+                "client", error.error.message, rpc_code=error.error.code, data=error.error.data
+            ) from error
+        except ValidationError as error:
+            raise ProtocolError("client", "the question or its answer is malformed", rpc_code=-32602) from error
+        return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+
+class ReturningClient:
+    """A client that is asked by an answer, and comes back.
+
+    Args:
+        capabilities: What it declared with this request.
+    """
+
+    def __init__(self, capabilities: ClientCapabilities | None) -> None:
+        self.capabilities = _declared(capabilities, {"elicitation", "sampling", "roots"})
+
+    async def answer(self, method: str, params: JsonObject) -> JsonObject:
+        """Refuse: it can't be asked at once."""
+        raise ProtocolError("client", f"{method} needs a client that comes back", rpc_code=METHOD_NOT_FOUND)
+
+
+def client_of(ctx: _Context) -> tuple[ClientSide, bool]:
+    """What stands behind a request, and whether it is asked by an answer with which it comes back."""
+    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        return ReturningClient(ctx.session.client_capabilities), True
+    return HandshakeClient(ctx), False
+
+
+def _declared(capabilities: ClientCapabilities | None, known: set[str]) -> Mapping[str, Any]:
+    if capabilities is None:
+        return {}
+    declared = capabilities.model_dump(by_alias=True, mode="json", exclude_none=True)
+    return {name: each for name, each in declared.items() if name in known}
