@@ -16,6 +16,7 @@ from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.parking import Parking, asked_digest
 from toolcrib.broker.policy import Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
+from toolcrib.broker.repeating import send
 from toolcrib.broker.results import Fit, Whole
 from toolcrib.broker.waiting import ChangedError
 from toolcrib.catalog import JsonObject, RequestContext, RequestMethod, Source, Tool, ToolRegistry
@@ -213,7 +214,7 @@ class Broker:
             options: Of whoever waits for it.
             more: Members of the params with which it goes on after its server asked for something.
         """
-        await self._journal.started(call, decision)
+        unsettled = await self._journal.started(call, decision)
         ending: Ending = "unknown"
         detail = ""
         result: JsonObject | None = None
@@ -226,9 +227,14 @@ class Broker:
         )
         params = call.params if more is None else {**call.params, **more}
         try:
-            result = await source.request(call.method, params, context)
+            result = await send(
+                call,
+                lambda: source.request(call.method, params, context),
+                lambda: self._journal.started(call, decision),
+                trusted=self._sources.effects(source.id)[1],
+            )
             self._flow.learned(call, result)
-            outcome = classify(call, result)
+            outcome = replace(classify(call, result), unsettled=unsettled)
             ending = _ENDINGS[outcome.kind]
             return outcome
         except (UnknownOutcomeError, CallTimeoutError) as error:

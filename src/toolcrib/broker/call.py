@@ -126,6 +126,19 @@ DEFAULT_OPTIONS = Options()
 
 
 @dataclass(frozen=True, slots=True)
+class Unsettled:
+    """An earlier call that asked for the same, and of which nobody knows what it did.
+
+    Attributes:
+        id: Its id in the journal.
+        started_at: When it began, in seconds since 1970.
+    """
+
+    id: str
+    started_at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """What became of a call.
 
@@ -138,6 +151,7 @@ class Outcome:
         unvalidated: Why the arguments could not be checked, or None when they were.
         handle: Name under which the whole result is kept, or None when `result` is whole.
         token: What to bring along to come back to a parked call, or None.
+        unsettled: An earlier call like it that never got an answer: what it does may now be done twice.
     """
 
     kind: Literal["result", "tool_error", "input_required"]
@@ -147,6 +161,7 @@ class Outcome:
     unvalidated: str | None = None
     handle: str | None = None
     token: str | None = None
+    unsettled: Unsettled | None = None
 
     @property
     def is_error(self) -> bool:

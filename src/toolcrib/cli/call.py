@@ -88,6 +88,10 @@ async def _call(
         tell(f"changed {change}")
     if outcome.unvalidated is not None:
         tell(f"The arguments were not checked: {outcome.unvalidated}")
+    if outcome.unsettled is not None:
+        from toolcrib.metatools import unsettled_text
+
+        tell(f"{unsettled_text(outcome.unsettled)}\ntoolcrib journal show {outcome.unsettled.id} tells more.")
     return _finish(outcome, output, as_json=as_json)
 
 

@@ -10,7 +10,7 @@ from toolcrib.metatools.definitions import (
     SEARCH_TOOLS,
 )
 from toolcrib.metatools.forgiving import tool_call
-from toolcrib.metatools.formatting import error_text, search_text, tool_signature
+from toolcrib.metatools.formatting import error_text, search_text, tool_signature, unsettled_text
 from toolcrib.metatools.metatools import MetaTools
 
 __all__ = [
@@ -26,4 +26,5 @@ __all__ = [
     "search_text",
     "tool_call",
     "tool_signature",
+    "unsettled_text",
 ]

@@ -1,9 +1,10 @@
 """What a model reads: search answers, definitions and errors as short texts."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
-from toolcrib.broker import InvalidArgumentsError
+from toolcrib.broker import InvalidArgumentsError, Unsettled
 from toolcrib.catalog import JsonObject, Tool, to_line
 from toolcrib.crib import Availability, AvailableServer, Enabled, FoundTool, OffServer, SearchAnswer, SourceSummary
 from toolcrib.errors import ToolcribError
@@ -56,6 +57,15 @@ def available_text(answer: Availability) -> str:
         lines.append(f"Not searched yet, still being read: {', '.join(answer.unread)}.")
     lines += answer.problems
     return "\n".join(lines)
+
+
+def unsettled_text(earlier: Unsettled) -> str:
+    """The remark beside a result that an earlier call of the same may have done its work too."""
+    when = datetime.fromtimestamp(earlier.started_at, UTC).isoformat(" ", "seconds")
+    return (
+        f"Remark of Toolcrib: the same was called before ({when}, call {earlier.id}), and no answer came. If that call "
+        "took effect, it has now happened twice. Look before you go on."
+    )
 
 
 def enabled_text(enabled: Enabled) -> str:

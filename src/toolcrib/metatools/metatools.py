@@ -2,7 +2,7 @@
 
 from typing import cast
 
-from toolcrib.broker import LOCAL, Caller, Options, text_of
+from toolcrib.broker import LOCAL, Caller, Options, content_of, text_of
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
@@ -26,11 +26,15 @@ from toolcrib.metatools.formatting import (
     error_text,
     search_text,
     text_result,
+    unsettled_text,
 )
 from toolcrib.search import decode_cursor, encode_cursor
 
 CHANGES_META = "toolcrib/changes"
 """Member of a result's `_meta` that tells what was mended in the arguments."""
+
+UNSETTLED_META = "toolcrib/unsettled"
+"""Member of a result's `_meta` that names an earlier call like it whose outcome is unknown."""
 
 _MOST_DEFINITIONS = 500
 """Names in one request for details: more than any server that was recorded has tools."""
@@ -155,8 +159,14 @@ class MetaTools:
             notes[CHANGES_META] = list(outcome.changes)
         if outcome.unvalidated is not None:
             notes[UNVALIDATED_META] = outcome.unvalidated
+        if outcome.unsettled is not None:
+            notes[UNSETTLED_META] = outcome.unsettled.id
         if not notes:
             return outcome.result
         meta = outcome.result.get("_meta")
         kept = cast("JsonObject", meta) if isinstance(meta, dict) else {}
-        return {**outcome.result, "_meta": {**kept, **notes}}
+        result = {**outcome.result, "_meta": {**kept, **notes}}
+        if outcome.unsettled is not None:
+            remark = {"type": "text", "text": unsettled_text(outcome.unsettled)}
+            result["content"] = [*content_of(outcome.result), remark]
+        return result

@@ -1,10 +1,11 @@
 """The journal: the durable record of calls and their outcome."""
 
+from toolcrib.broker.call import Unsettled
 from toolcrib.broker.journal.durable import DurableJournal, Rules
 from toolcrib.broker.journal.entry import ALL, STATES, Discovery, Entry, Filter, State
 from toolcrib.broker.journal.ledger import KEY_FILE, Ledger
 from toolcrib.broker.journal.reading import JournalReader
-from toolcrib.broker.journal.seam import Ending, Journal, NoJournal, Unsettled
+from toolcrib.broker.journal.seam import Ending, Journal, NoJournal
 
 __all__ = [
     "ALL",

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.broker.call import Call, Caller, Principal
+from toolcrib.broker.call import Call, Caller, Principal, Unsettled
 from toolcrib.broker.journal.ledger import Ledger
-from toolcrib.broker.journal.seam import Ending, Unsettled
+from toolcrib.broker.journal.seam import Ending
 from toolcrib.broker.journal.spent import Spent
 from toolcrib.broker.journal.writer import Writer
 from toolcrib.broker.journal.writing import Row, Scribe, size_of

@@ -29,8 +29,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects import postgresql, sqlite
 
+from toolcrib.broker.call import Unsettled
 from toolcrib.broker.journal.entry import Discovery, Entry, Filter
-from toolcrib.broker.journal.seam import Unsettled
 from toolcrib.broker.journal.writing import Row
 from toolcrib.store.queries import is_live
 

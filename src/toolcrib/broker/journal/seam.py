@@ -1,28 +1,14 @@
 """The record of calls: the seam that a call passes before it leaves and after it came back."""
 
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from toolcrib.broker.call import Call
+from toolcrib.broker.call import Call, Unsettled
 from toolcrib.broker.policy import Decision
 from toolcrib.catalog import JsonObject
 
 Ending = Literal["done", "failed", "waiting", "unknown", "denied", "cancelled"]
 """How a call ended: with a result; with an error; not yet, it waits for input; nobody knows; it was not allowed;
 it was given up before it was sent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unsettled:
-    """An earlier call that asked for the same, and of which nobody knows what it did.
-
-    Attributes:
-        id: Its id.
-        started_at: When it began, in seconds since 1970.
-    """
-
-    id: str
-    started_at: float
 
 
 class Journal(Protocol):
