@@ -176,11 +176,11 @@ async def test_a_refusal_of_the_upstream_is_told_to_the_model(link: Any) -> None
     assert "-32000" in result["content"][0]["text"]
 
 
-async def test_what_an_upstream_asks_for_is_not_passed_on_as_an_answer(link: Any) -> None:
+async def test_what_an_upstream_asks_for_is_not_passed_on_to_a_client_that_cannot_answer(link: Any) -> None:
     result = await link.call("asks")
 
     assert result["isError"] is True
-    assert "input_required" in result["content"][0]["text"]
+    assert "elicitation/create" in result["content"][0]["text"]
     assert "inputRequests" not in result
 
 

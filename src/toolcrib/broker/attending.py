@@ -120,7 +120,7 @@ class WaitingCalls:
         """
         if not parked.sent and parked.pending is not None:
             answer = await self._approval(parked.pending, options)
-            if answer is None and options.returns:
+            if answer is None and options.returns and can_elicit(options.client):
                 return question(parked.call, parked.pending, self._parking.token(parked))
             if answer is None:
                 raise ApprovalWaitingError(parked.call, parked.pending.question.id, self._parking.token(parked))

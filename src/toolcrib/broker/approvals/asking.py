@@ -162,19 +162,8 @@ class Asking:
         Raises:
             StoreError: The question lies in the inbox, which can't be written; it stays open.
         """
-        async with pending.lock:
-            here = not pending.filed
-            first = here and pending.settle(answer)
-        if not here and pending.answer is None and self.inbox is not None:
-            with suppress(UsageError):  # somebody was faster
-                await self.inbox.decide(pending.question.id, answer.approved, answer.grant, answer.by)
-                first = True
-            await self._look(pending)
-        elif first:
-            if answer.approved and answer.grant.scope != "call":
-                await self._grant(pending, answer)
-            self._on_change(pending)
-        return first
+        with anyio.CancelScope(shield=True):  # whoever waits for the answer ends those who gave it
+            return await self._settle(pending, answer)
 
     async def expire(self, pending: Pending) -> None:
         """Let a question count as unanswered, unless an answer came in the last moment."""
@@ -200,6 +189,21 @@ class Asking:
                 return Answer(True, "approver", said)
             return Answer(said is True, "approver")
         return Answer(False, "approver", why="was not approved: the approver did not answer in time")
+
+    async def _settle(self, pending: Pending, answer: Answer) -> bool:
+        async with pending.lock:
+            here = not pending.filed
+            first = here and pending.settle(answer)
+        if not here and pending.answer is None and self.inbox is not None:
+            with suppress(UsageError):  # somebody was faster
+                await self.inbox.decide(pending.question.id, answer.approved, answer.grant, answer.by)
+                first = True
+            await self._look(pending)
+        elif first:
+            if answer.approved and answer.grant.scope != "call":
+                await self._grant(pending, answer)
+            self._on_change(pending)
+        return first
 
     async def _by_client(self, pending: Pending, client: ClientSide) -> None:
         """Ask the client at once, by elicitation; where it can't, the inbox."""
