@@ -152,6 +152,7 @@ class Broker:
                 raise UsageError(f"There is no server {shown(target)}.")
             await source.ensure(self._sources.context(source.id, caller))
             call = Call(method, target, source.id, arguments, caller, None, "read")
+        await self._flow.settle(caller)
         decision = self._policy.decide(call)
         if decision.verdict != "allow":
             allowed = await self._waiting.allowed(call, decision)
@@ -264,7 +265,7 @@ class Broker:
         if outcome.kind == "input_required":
             return outcome
         result, handle = await self._fit.fit(outcome.result, options.budget, outcome.call)
-        return outcome if handle is None else replace(outcome, result=result, handle=handle)
+        return outcome if result is outcome.result else replace(outcome, result=result, handle=handle)
 
 
 def classify(call: Call, result: JsonObject) -> Outcome:

@@ -9,8 +9,10 @@ from toolcrib.broker import (
     LOCAL,
     Approver,
     Caller,
+    Excerpt,
     Options,
     Outcome,
+    Page,
     Policy,
 )
 from toolcrib.catalog import (
@@ -325,6 +327,20 @@ class Crib(CribBase):
         """
         self._follow_switches()
         return await self._dynamic.disable(name, caller)
+
+    async def read_result(self, handle: str, wanted: Excerpt | None = None, *, caller: Caller = LOCAL) -> Page:
+        """Read a part of a result that was kept because it was larger than the budget of its call.
+
+        Args:
+            handle: Its handle, from `Outcome.handle`.
+            wanted: Which part, and how much of it; None takes the whole.
+            caller: Who asks; a handle is its principal's, in every conversation and process.
+
+        Raises:
+            UnknownHandleError: There is no such result for the caller, or not any more.
+            UsageError: The selection or the pattern can't be used, or the offset is beyond the end.
+        """
+        return await self._results.read(handle, wanted or Excerpt(), caller)
 
     def attach(self, caller: Caller, client: ClientSide) -> None:
         """Let servers whose `connection` is `caller` or `run` ask this client what they have to ask this caller.

@@ -6,6 +6,7 @@ from toolcrib.metatools.definitions import (
     DISABLE_SERVER,
     ENABLE_SERVER,
     GET_TOOL_DETAILS,
+    READ_RESULT,
     SEARCH_SERVERS,
     SEARCH_TOOLS,
 )
@@ -19,6 +20,7 @@ __all__ = [
     "DISABLE_SERVER",
     "ENABLE_SERVER",
     "GET_TOOL_DETAILS",
+    "READ_RESULT",
     "SEARCH_SERVERS",
     "SEARCH_TOOLS",
     "MetaTools",

@@ -14,6 +14,7 @@ from toolcrib.tokens import counter
 SEARCH_TOOLS = "search_tools"
 GET_TOOL_DETAILS = "get_tool_details"
 CALL_TOOL = "call_tool"
+READ_RESULT = "read_result"
 SEARCH_SERVERS = "search_available_servers"
 ENABLE_SERVER = "enable_server"
 DISABLE_SERVER = "disable_server"
@@ -86,6 +87,19 @@ def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int, dynamic
             },
             ["name"],
             {"title": "Call a tool", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
+        ),
+        _tool(
+            READ_RESULT,
+            "Read a result that was too large to be shown whole, by pages of lines or items.",
+            {
+                "handle": {"type": "string"},
+                "offset": {"type": "integer", "minimum": 0},
+                "limit": {"type": "integer", "minimum": 1},
+                "select": {"type": "string", "description": "JMESPath, such as items[*].name"},
+                "grep": {"type": "string", "description": "Only lines or items that this regular expression matches"},
+            },
+            ["handle"],
+            {"title": "Read a stored result", "readOnlyHint": True, "openWorldHint": False},
         ),
     ]
     return [*always, *_server_tools()] if dynamic else always

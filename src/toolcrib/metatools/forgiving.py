@@ -44,8 +44,8 @@ def text(arguments: JsonObject, *names: str) -> str | None:
     return None
 
 
-def whole_number(arguments: JsonObject, name: str, default: int, most: int) -> int:
-    """A number between 1 and `most`, also from its text; beyond the bounds the nearest one counts.
+def whole_number(arguments: JsonObject, name: str, default: int, most: int, least: int = 1) -> int:
+    """A number between `least` and `most`, also from its text; beyond the bounds the nearest one counts.
 
     Raises:
         UsageError: It is no whole number.
@@ -59,7 +59,7 @@ def whole_number(arguments: JsonObject, name: str, default: int, most: int) -> i
         number = None
     if number is None:
         raise UsageError(f"{name} must be a whole number.")
-    return max(1, min(number, most))
+    return max(least, min(number, most))
 
 
 def flag(arguments: JsonObject, name: str) -> bool:

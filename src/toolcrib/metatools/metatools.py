@@ -1,8 +1,9 @@
 """`MetaTools`: answers calls of the constant tools, alike for the gateway, LLM clients and the command line."""
 
+from dataclasses import replace
 from typing import cast
 
-from toolcrib.broker import LOCAL, Caller, Options, content_of, text_of
+from toolcrib.broker import LOCAL, Caller, Excerpt, Options, UnknownTokenError, content_of, text_of
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
@@ -13,6 +14,7 @@ from toolcrib.metatools.definitions import (
     ENABLE_SERVER,
     GET_TOOL_DETAILS,
     MOST_HITS,
+    READ_RESULT,
     SEARCH_SERVERS,
     SEARCH_TOOLS,
     meta_tools,
@@ -38,6 +40,9 @@ UNSETTLED_META = "toolcrib/unsettled"
 
 _MOST_DEFINITIONS = 500
 """Names in one request for details: more than any server that was recorded has tools."""
+
+MOST_UNITS = 1_000_000_000
+"""Lines or items that a page of a stored result may begin after, or have."""
 
 UNVALIDATED_META = "toolcrib/unvalidated"
 """Member of a result's `_meta` that tells why the arguments could not be checked."""
@@ -67,7 +72,7 @@ class MetaTools:
         """Whether that is one of the constant tools."""
         if name in {SEARCH_SERVERS, ENABLE_SERVER, DISABLE_SERVER}:
             return self._crib.config.settings.dynamic.enabled
-        return name in {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL}
+        return name in {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL, READ_RESULT}
 
     async def call(
         self, name: str, arguments: JsonObject, caller: Caller = LOCAL, options: Options | None = None
@@ -76,11 +81,14 @@ class MetaTools:
 
         Raises:
             UsageError: It is none of the constant tools.
+            UnknownTokenError: It came with a token that leads to no call.
         """
         if not self.knows(name):
             raise UsageError(f"There is no tool {shown(name)} here.", hint=f"Call other tools by {CALL_TOOL}.")
         try:
             return await self.answer(name, arguments, caller, options)
+        except UnknownTokenError:
+            raise
         except ToolcribError as error:
             return text_result(error_text(error), is_error=True)
 
@@ -98,7 +106,9 @@ class MetaTools:
             self._crib.note_discovery(text_of(answer), compact(self.definitions(caller)), caller)
             return answer
         if name == CALL_TOOL:
-            return await self._call(arguments, caller, options or Options())
+            return await self._call(arguments, caller, self._within_budget(options or Options()))
+        if name == READ_RESULT:
+            return await self._read(arguments, caller, self._within_budget(options or Options()))
         return text_result(await self._servers(name, arguments, caller))
 
     async def _search(self, arguments: JsonObject, caller: Caller) -> JsonObject:
@@ -151,9 +161,32 @@ class MetaTools:
             return enabled_text(await self._crib.enable(server, caller=caller))
         return f"{await self._crib.disable(server, caller=caller)} is off; its tools are in no search any more."
 
+    def _within_budget(self, options: Options) -> Options:
+        """The options with the configured budget, where they set none."""
+        if options.budget is not None:
+            return options
+        return replace(options, budget=self._crib.config.settings.result_budget)
+
+    async def _read(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
+        handle = text(arguments, "handle", "id", "name")
+        if not handle:
+            raise UsageError(f"{READ_RESULT} needs the `handle` that {CALL_TOOL} answered with.")
+        limit = arguments.get("limit")
+        wanted = Excerpt(
+            offset=whole_number(arguments, "offset", 0, MOST_UNITS, least=0),
+            limit=None if limit is None else whole_number(arguments, "limit", MOST_UNITS, MOST_UNITS),
+            select=text(arguments, "select", "query") or "",
+            grep=text(arguments, "grep", "pattern") or "",
+            budget=options.budget,
+        )
+        page = await self._crib.read_result(handle, wanted, caller=caller)
+        return {"content": list(page.content), "isError": False}
+
     async def _call(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
         name, inner = tool_call(arguments)
         outcome = await self._crib.request("tools/call", name, inner, caller, options)
+        if outcome.kind == "input_required":
+            return {**outcome.result, "requestState": outcome.token}
         notes: JsonObject = {}
         if outcome.changes:
             notes[CHANGES_META] = list(outcome.changes)

@@ -126,11 +126,13 @@ class _Filling:
         block = self._view.block(unit)
         part: str | JsonObject = block if block is not None else self._line(index, unit)
         cost = media_bytes(part) if isinstance(part, dict) else len(encoded(part))
+        if self._room is not None and cost > self._room and isinstance(part, str):
+            part = self._too_large(index, unit, cost)
+            cost = len(encoded(part))
         if self._left is not None:
+            # An image that no page has room for has a page of its own.
             if cost > self._left and self.values:
                 return False
-            if cost > self._left and isinstance(part, str):
-                part = self._too_large(index, unit, cost)
             self._left -= cost
         self._parts.append(part)
         self.values.append(unit)
