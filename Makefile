@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.setup-stamp
 
-.PHONY: setup demo test check format lint types imports real bench docs lock clean
+.PHONY: setup demo test slow check format lint types imports real bench docs lock clean
 
 setup: $(STAMP)
 
@@ -19,6 +19,9 @@ demo: setup
 
 test: setup
 	$(BIN)/python -m pytest
+
+slow: setup
+	$(BIN)/python -m pytest -m slow
 
 format: setup
 	$(BIN)/ruff format --check .
