@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
 
 import anyio
@@ -19,6 +20,8 @@ from toolcrib import Crib
 from toolcrib.errors import ServerError
 
 TASKS = 4
+LATE = ("toolcrib.broker.journal.queries", "toolcrib.servers.owner")
+"""What is loaded when it is first needed: here before anything is forked."""
 
 
 async def call_on(seed: int, folder: Path) -> None:
@@ -43,6 +46,8 @@ async def call_on(seed: int, folder: Path) -> None:
 
 def main() -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    for name in LATE:
+        import_module(name)
     for line in sys.stdin:
         seed, folder = line.rstrip("\n").split(" ", 1)
         pid = os.fork()
