@@ -229,7 +229,7 @@ class _Run:
                 wall=self._clock.wall,
                 own=self._clock.own,
                 cpu=self._cpu or None,
-                memory=self._memory,
+                memory=self._memory or None,
                 calls=self._calls.made,
                 output=self._output.total,
                 arguments=self._calls.argument_bytes,

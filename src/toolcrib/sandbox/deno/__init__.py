@@ -1,0 +1,1 @@
+"""The back-ends `typescript` and `javascript`: Deno with every permission off."""
