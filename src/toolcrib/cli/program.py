@@ -20,6 +20,7 @@ COMMANDS = {
     "show": "Show the whole definition of a tool.",
     "call": "Call a tool.",
     "tokens": "Count what the tools cost a model, with and without Toolcrib.",
+    "approve": "List the calls that wait for an approval; approve or deny them.",
     "journal": "Show the calls that were made, and what became of them.",
     "doctor": "Look for what is wrong with the configuration and its servers.",
 }

@@ -27,7 +27,7 @@ def asking_of(
     return Asking(
         Limits(settings.timeout, settings.patience, settings.grants),
         approver=approver,
-        inbox=Inbox(shared.opened, secrets.text) if settings.inbox and approver is None else None,
+        inbox=Inbox(shared.opened, shared.exists, secrets.text) if settings.inbox and approver is None else None,
         flow=flow,
         on_change=on_change,
     )

@@ -162,8 +162,10 @@ class Asking:
         Raises:
             StoreError: The question lies in the inbox, which can't be written; it stays open.
         """
+        first = False
         with anyio.CancelScope(shield=True):  # whoever waits for the answer ends those who gave it
-            return await self._settle(pending, answer)
+            first = await self._settle(pending, answer)
+        return first
 
     async def expire(self, pending: Pending) -> None:
         """Let a question count as unanswered, unless an answer came in the last moment."""

@@ -33,6 +33,18 @@ class Approvals:
         here = [each for each in self._asking.open.values() if each.answer is None and not each.filed and each.left]
         return sorted([*filed, *map(approval_from, here)], key=lambda each: each.created_at)
 
+    async def find(self, approval: str) -> Approval:
+        """One question that waits, or was decided in the last day, by its id.
+
+        Raises:
+            UsageError: There is none.
+            StoreError: The shared store can't be used.
+        """
+        for each in await self.list(everything=True):
+            if each.id == approval:
+                return each
+        raise unknown_approval(approval)
+
     async def decide(
         self, approval: str, approved: bool, *, grant: Grant | None = None, by: str = "console"
     ) -> Approval:

@@ -56,6 +56,11 @@ class Granted:
     bounds: Bounds = ()
     id: str = field(default_factory=lambda: secrets.token_hex(4))
 
+    def to_json(self) -> dict[str, object]:
+        """All of it by name."""
+        bounds = [test.model_dump(mode="json", exclude_unset=True) for test in self.bounds]
+        return {**{name: getattr(self, name) for name in self.__dataclass_fields__}, "bounds": bounds}
+
     def covers(self, call: Call, definition: str, rule: str) -> bool:
         """Whether it lets a call go on."""
         return (

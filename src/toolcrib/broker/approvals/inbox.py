@@ -78,13 +78,18 @@ class Inbox:
 
     Args:
         opened: Gives the store.
+        exists: Whether there is one yet: to find nothing, none is made.
         redact: Takes secrets out of a text before it is stored.
     """
 
     def __init__(
-        self, opened: Callable[[], Awaitable[Store]], redact: Callable[[str], str] = lambda text: text
+        self,
+        opened: Callable[[], Awaitable[Store]],
+        exists: Callable[[], Awaitable[bool]],
+        redact: Callable[[str], str],
     ) -> None:
         self._opened = opened
+        self.exists = exists
         self._redact = redact
         self._ensured: Store | None = None
 
@@ -181,6 +186,8 @@ class Inbox:
         """
         from toolcrib.broker.approvals import queries
 
+        if not await self.exists():
+            return []
         store = await self.store()
         now = store.clock()
         return [approval_of(row, now) for row in await store.read(queries.approvals, now, everything)]
@@ -257,11 +264,14 @@ class StoredGrants:
         """See `Grants`."""
         from toolcrib.broker.approvals import queries
 
-        await (await self._inbox.store()).write(queries.end_subject, subject)
+        if await self._inbox.exists():
+            await (await self._inbox.store()).write(queries.end_subject, subject)
 
     async def _read(self, subjects: Sequence[str] | None, tool: str | None) -> list[Granted]:
         from toolcrib.broker.approvals import queries
 
+        if not await self._inbox.exists():
+            return []
         store = await self._inbox.store()
         now = store.clock()
         rows = await store.read(queries.grants, now, subjects, tool)
