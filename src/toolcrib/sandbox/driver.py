@@ -197,7 +197,7 @@ class _Run:
             self._end("timeout", Fault("Timeout", f"It took more than {limits.wall:g} s, without its calls."))
         elif self._cpu >= limits.cpu + 0.2:
             self._end("timeout", Fault("Timeout", f"It used more than {limits.cpu:g} s of processor time."))
-        elif (self._memory or 0) > limits.memory + self._calls.grace:
+        elif (self._memory or 0) > limits.memory + self._engine.baseline + self._calls.grace:
             self._end("memory", Fault("MemoryError", f"It used more than {limits.memory:,} bytes of memory."))
         else:
             self._look(POLL if has_reading else _FIRST_LOOK)

@@ -111,6 +111,8 @@ class Engine(ABC):
     """One script that is being run."""
 
     can_suspend = False
+    baseline = 0
+    """Bytes of memory that are not the script's."""
 
     @abstractmethod
     def events(self) -> AsyncGenerator[Event]:

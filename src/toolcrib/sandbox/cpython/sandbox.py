@@ -8,7 +8,7 @@ from toolcrib.sandbox.contract import Description, Finding, Names, OnCall, OnOut
 from toolcrib.sandbox.cpython.walls import Wall, walls
 from toolcrib.sandbox.driver import drive
 from toolcrib.sandbox.engine import Past
-from toolcrib.sandbox.limits import DEFAULT_LIMITS, Limits
+from toolcrib.sandbox.limits import DEFAULT_LIMITS, MIB, Limits
 from toolcrib.sandbox.lines.crew import LineCrew
 from toolcrib.sandbox.lines.engine import LineEngine
 from toolcrib.sandbox.probing import PYTHON_ATTEMPTS, Attempt, attempt
@@ -34,6 +34,8 @@ _ATTEMPTS = (
         "import os; os.chmod({path!r}, 0o777); got = 'changed'",
     ),
 )
+_BASELINE = 32 * MIB
+"""Bytes that CPython takes for itself."""
 _HOLD_OFF = 0.03
 
 
@@ -107,4 +109,11 @@ class CPythonSandbox(Sandbox):
         crew = self._crew
         child = await crew.hire()
         crew.prepare(delay=_HOLD_OFF)
-        return await drive(LineEngine(crew, child, code, names, limits), Past(code), names, on_call, limits, on_output)
+        return await drive(
+            LineEngine(crew, child, code, names, limits, baseline=_BASELINE),
+            Past(code),
+            names,
+            on_call,
+            limits,
+            on_output,
+        )

@@ -16,7 +16,7 @@ import traceback
 import types
 import warnings
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, cast
 
 from toolcrib.sandbox.cpython import seal
 
@@ -310,7 +310,7 @@ class Bounded:
 
 
 def _public(value: Any) -> dict[str, Any]:
-    attributes: dict[str, Any] = vars(value)
+    attributes = cast("dict[str, Any]", vars(value))
     return {key: item for key, item in attributes.items() if not key.startswith("_")}
 
 

@@ -96,20 +96,26 @@ function bounded(value) {
 }
 
 function call(name, args) {
-  const text = own.stringify(args);
+  const text = own.stringify(args, (_, value) => {
+    if (!(value instanceof Promise)) return typeof value === "bigint" ? value.toString() : value;
+    throw new TypeError(`An argument of ${name} is a call that was never awaited: write \`await\` before it.`);
+  });
   if (text === undefined || text.length > limits.arguments) {
     throw new RangeError(`The arguments of ${name} are larger than ${limits.arguments} bytes.`);
-  }
-  if (args.some((each) => each instanceof Promise)) {
-    throw new TypeError(`An argument of ${name} is a call that was never awaited: write \`await\` before it.`);
   }
   flush();
   calls += 1;
   const id = calls;
-  const answered = new Promise((resolve, reject) => waiting.set(id, { resolve, reject }));
+  const place = new Error();
+  const reject = (fail) => (error) => {
+    // where the script called, not where the answer came in
+    error.stack = `${error.name}: ${error.message}\n${String(place.stack).split("\n").slice(1).join("\n")}`;
+    fail(error);
+  };
+  const answered = new Promise((resolve, fail) => waiting.set(id, { resolve, reject: reject(fail) }));
   // a call that nobody awaits and that fails is no reason to end the script
   answered.catch(() => {});
-  send({ t: "call", id, name, args: own.parse(text), kwargs: {}, line: lineOf(new Error()) });
+  send({ t: "call", id, name, args: own.parse(text), kwargs: {}, line: lineOf(place) });
   return answered;
 }
 
@@ -144,13 +150,14 @@ function kindOf(answer) {
 
 function fault(error, rejected) {
   flush();
-  const kind = error instanceof Error ? error.name : "Error";
+  let kind = error instanceof Error ? error.name : "Error";
   let message = error instanceof Error ? error.message : `thrown: ${shown(error)}`;
   const trace = error instanceof Error ? linesOf(error) : [];
   if (rejected) {
     const place = /data:application\/[a-z]+;[^\s]*:(\d+):\d+/.exec(message);
     if (place && !trace.length) trace.push(Number(place[1]));
-    message = message.replace(/data:application\/[^\s]{40,}?(?=[:\s]|$)/g, "script").slice(0, 2000);
+    if (message.startsWith("SyntaxError: ")) kind = "SyntaxError";
+    message = message.split("\n")[0].replace(/^SyntaxError: /, "").replace(/data:application\/[^\s]+/g, "script");
   }
   send({ t: "error", kind, message: String(message).slice(0, 4000), trace, rejected });
 }
@@ -183,6 +190,7 @@ async function run(message) {
       if (code === message.forms.at(-1)) return fault(error, true);
     }
   }
+  if (message.check) return send({ t: "done", value: null });
   try {
     const value = await script.default();
     flush();
@@ -218,5 +226,9 @@ async function listen() {
   own.exit(0);
 }
 
+// what would outlast the script, or be for nothing without permissions
+for (const name of ["caches", "localStorage", "sessionStorage", "indexedDB", "alert", "confirm", "prompt"]) {
+  delete globalThis[name];
+}
 send({ t: "ready" });
 listen();

@@ -1,7 +1,7 @@
 """`LineEngine`: a script in a child that speaks in lines of JSON."""
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from typing import Any
 
 from toolcrib.sandbox import processes
@@ -22,9 +22,23 @@ class LineEngine(Engine):
         code: The script.
         names: What it may call.
         limits: Told to the child, which keeps to them while it is what it was.
+        more: Told to the child beside.
+        baseline: Bytes that the child takes without any script.
     """
 
-    def __init__(self, crew: LineCrew, child: Child, code: str, names: Names, limits: Limits) -> None:
+    def __init__(
+        self,
+        crew: LineCrew,
+        child: Child,
+        code: str,
+        names: Names,
+        limits: Limits,
+        *,
+        more: Mapping[str, Any] | None = None,
+        baseline: int = 0,
+    ) -> None:
+        self._more = more or {}
+        self.baseline = baseline
         self._crew = crew
         self._child = child
         self._code = code
@@ -44,6 +58,7 @@ class LineEngine(Engine):
                 "code": self._code,
                 "namespaces": sorted(self._names.namespaces),
                 "functions": sorted(self._names.functions),
+                **self._more,
                 "cpu": limits.cpu,
                 "limits": {
                     "memory": limits.memory,

@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tempfile
@@ -11,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from toolcrib.errors import SandboxError
+from toolcrib.sandbox.bubblewrap import usable
 
 _ADDRESS_SPACE_KIB = 4 * 1024 * 1024
 """Address space of the process: what stops it should the interpreter's own limit not hold."""
-_PROBE_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,7 @@ def starts(wall: str) -> "list[Start]":
     found: list[Start] = []
     reason = ""
     if wall != "none":
-        bwrap, reason = _usable_bubblewrap()
+        bwrap, reason = usable()
         if bwrap:
             found.append(Start(_script(folder, "walled", _walled(bwrap, monty)), "bubblewrap", "", folder))
     if wall != "bubblewrap":
@@ -71,24 +70,6 @@ def _interpreter() -> str:
             hint="Install pydantic-monty for this Python.",
         )
     return found
-
-
-def _usable_bubblewrap() -> tuple[str, str]:
-    """Where bubblewrap is, or why it can't be used."""
-    if sys.platform != "linux":
-        return "", "bubblewrap is for Linux"
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
-        return "", "bubblewrap (bwrap) is not installed"
-    argv = [bwrap, "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--", "/bin/true"]
-    try:
-        tried = subprocess.run(argv, capture_output=True, timeout=_PROBE_TIMEOUT, env={}, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return "", f"bubblewrap did not start: {error}"
-    if tried.returncode:
-        words = tried.stderr.decode("utf-8", "replace").strip().splitlines()
-        return "", f"bubblewrap is refused here: {words[-1][:200] if words else tried.returncode}"
-    return bwrap, ""
 
 
 def _walled(bwrap: str, monty: str) -> str:
