@@ -30,8 +30,6 @@ Kind = Literal["zero-width", "bidi", "tag", "variation", "ansi", "control"]
 _Trail = tuple[Any, Any] | None
 """The names that lead to a value, the last one first: `(name, rest)`."""
 
-_HOLDERS = frozenset({str, dict, list})
-
 
 @dataclass(frozen=True, slots=True)
 class HiddenText:
@@ -138,14 +136,14 @@ def hidden_places(value: object, path: str = "", most: int = 20) -> list[HiddenP
             members = cast("dict[str, object]", each)
             for key, member in reversed(members.items()):
                 here: _Trail = (key, trail)
-                if isinstance(member, str | dict | list):
+                if _holds_texts(member):
                     left.append((member, here))
                 if not _is_plain(key) and (found := find_hidden(key)):
                     places.append(_place(path, here, found))
         elif isinstance(each, list):
             items = cast("list[object]", each)
             for index in range(len(items) - 1, -1, -1):
-                if type(items[index]) in _HOLDERS:
+                if _holds_texts(items[index]):
                     left.append((items[index], (index, trail)))
     return places
 
@@ -178,6 +176,10 @@ def _place(path: str, trail: _Trail, found: list[HiddenText]) -> HiddenPlace:
         names.append(visible(str(name)).replace("~", "~0").replace("/", "~1"))
     pointer = "".join(f"/{name}" for name in reversed(names))
     return HiddenPlace(f"{path}{pointer}", tuple(sorted({each.kind for each in found})))
+
+
+def _holds_texts(value: object) -> bool:
+    return isinstance(value, str | dict | list)
 
 
 def _is_plain(text: str) -> bool:

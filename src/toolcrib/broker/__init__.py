@@ -4,6 +4,18 @@ from toolcrib.broker.access import Access
 from toolcrib.broker.approvals import Approval, Approvals, Approver, Asking, Grant, Granted, Inbox, Limits, Question
 from toolcrib.broker.broker import Broker, Sources
 from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Face, Options, Outcome, Principal
+from toolcrib.broker.changes import (
+    CHANGED_RULE,
+    ChangeControl,
+    Difference,
+    Mode,
+    NoWatcher,
+    Pins,
+    ToolChange,
+    Watch,
+    Watcher,
+    reason_of,
+)
 from toolcrib.broker.dataflow import DataFlow, Memory, NoDataFlow, Trace
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import (
@@ -54,6 +66,7 @@ from toolcrib.broker.waiting import ApprovalWaitingError, InputUnsupportedError
 
 __all__ = [
     "ALLOW",
+    "CHANGED_RULE",
     "DEFAULT_OPTIONS",
     "HANDLE_META",
     "LOCAL",
@@ -68,9 +81,11 @@ __all__ = [
     "Broker",
     "Call",
     "Caller",
+    "ChangeControl",
     "ConfiguredPolicy",
     "DataFlow",
     "Decision",
+    "Difference",
     "Discovery",
     "DurableJournal",
     "Effect",
@@ -95,12 +110,15 @@ __all__ = [
     "Limits",
     "ListedTool",
     "Memory",
+    "Mode",
     "NoDataFlow",
     "NoJournal",
+    "NoWatcher",
     "Options",
     "Outcome",
     "Page",
     "Parking",
+    "Pins",
     "Policy",
     "Principal",
     "Question",
@@ -108,13 +126,17 @@ __all__ = [
     "ServerLists",
     "Sources",
     "Step",
+    "ToolChange",
     "Trace",
     "UnknownHandleError",
     "UnknownTokenError",
     "Unsettled",
+    "Watch",
+    "Watcher",
     "Whole",
     "content_of",
     "effect_of",
+    "reason_of",
     "repeats_structure",
     "same_json",
     "text_of",

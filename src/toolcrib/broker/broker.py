@@ -10,6 +10,7 @@ from toolcrib.broker.access import Access
 from toolcrib.broker.approvals import Asking, definition_digest
 from toolcrib.broker.attending import WaitingCalls, told
 from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Options, Outcome, Prepared
+from toolcrib.broker.changes import NoWatcher, Watcher
 from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
@@ -71,6 +72,7 @@ class Broker:
         fit: How results are made to fit a caller's budget.
         flow: Remembers what callers have read.
         asking: Asks where the policy says so; without it such calls are refused.
+        watcher: Sees to it that tools are what they were when they were first used.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Broker:
         fit: Fit | None = None,
         flow: DataFlow | None = None,
         asking: Asking | None = None,
+        watcher: Watcher | None = None,
     ) -> None:
         self._sources = sources
         self._registry = registry
@@ -93,6 +96,7 @@ class Broker:
         self._journal: Journal = journal or NoJournal()
         self._fit: Fit = fit or Whole()
         self._flow: DataFlow = flow or NoDataFlow()
+        self._watcher: Watcher = watcher or NoWatcher()
         self._waiting = WaitingCalls(
             asking or Asking(), parking or Parking(), self._journal, self._dispatch, self._unchanged
         )
@@ -153,7 +157,7 @@ class Broker:
             await source.ensure(self._sources.context(source.id, caller))
             call = Call(method, target, source.id, arguments, caller, None, "read")
         await self._flow.settle(caller)
-        decision = self._policy.decide(call)
+        decision = await self._watcher.decided(call, self._policy.decide(call))
         if decision.verdict != "allow":
             allowed = await self._waiting.allowed(call, decision)
             if allowed is None:
@@ -216,6 +220,7 @@ class Broker:
             more: Members of the params with which it goes on after its server asked for something.
         """
         unsettled = await self._journal.started(call, decision)
+        self._watcher.sent(call, decision)
         ending: Ending = "unknown"
         detail = ""
         result: JsonObject | None = None

@@ -13,6 +13,9 @@ Effect = Literal["read", "write", "destructive"]
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True, allow_inf_nan=False)]
 
+Changes = Literal["warn", "ask", "block"]
+"""What comes of a call of a tool that has changed."""
+
 Label = Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S+$")]
 """A word for a kind of data: where it comes from, or who may see it."""
 
@@ -73,6 +76,8 @@ class ServerOptions(_Model):
         timeout: Seconds that one call may take; null leaves it to `Settings.timeout`.
         start_timeout: Seconds until a starting server must have answered; null leaves it to
             `Settings.start_timeout`.
+        changes: What comes of a call of a tool whose definition has changed since it was first used; null leaves
+            it to `Settings.changes`.
         prefix: What stands before the names of directly exposed tools in place of the server's id.
     """
 
@@ -90,6 +95,7 @@ class ServerOptions(_Model):
     tool_labels: Mapping[str, tuple[Label, ...]] = Field(default_factory=dict[str, tuple[str, ...]])
     timeout: Seconds | None = None
     start_timeout: Seconds | None = None
+    changes: Changes | None = None
     prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{0,32}$")] | None = None
 
 
@@ -228,6 +234,8 @@ class Settings(_Model):
         store: The database that instances share: the URL of a PostgreSQL database, which may hold `${...}`; empty
             for SQLite in the state directory.
         journal: The record of all calls.
+        changes: What comes of a call of a tool whose definition has changed since it was first used: it is warned
+            of, asked about or blocked.
         redact: Regular expressions: what one of them matches is secret, and shown and stored nowhere.
     """
 
@@ -249,6 +257,7 @@ class Settings(_Model):
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
     store: Annotated[str, Field(repr=False)] = ""
     journal: JournalSettings = JournalSettings()
+    changes: Changes = "warn"
     redact: tuple[Annotated[str, AfterValidator(_redacting)], ...] = ()
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -15,10 +16,13 @@ from toolcrib.broker import (
     Approvals,
     Approver,
     Broker,
+    ChangeControl,
     ConfiguredPolicy,
     JournalReader,
     Parking,
+    Pins,
     Policy,
+    Watch,
 )
 from toolcrib.catalog import (
     SnapshotStore,
@@ -38,7 +42,8 @@ from toolcrib.crib.presence import record_presence
 from toolcrib.crib.shared import SharedStore
 from toolcrib.crib.shelf import Shelf
 from toolcrib.crib.sources import SourceTable, list_clients
-from toolcrib.errors import UsageError
+from toolcrib.crib.watching import look_at_listings, watch_of
+from toolcrib.errors import StoreError, UsageError
 from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.redact import Secrets
 from toolcrib.search import Searcher, make_searcher
@@ -103,6 +108,8 @@ class CribBase:
         self._parking = Parking()
         asking = asking_of(config.settings.approvals, approver, self._shared, self.secrets, self._flow, self.events)
         self.approvals = Approvals(asking)
+        self._pins = Pins(self._shared.opened, self._shared.exists)
+        self.changes = ChangeControl(self._pins, self.registry, self._watch)
         self._broker = Broker(
             self._sources,
             self.registry,
@@ -113,6 +120,7 @@ class CribBase:
             fit=self._results.handles,
             parking=self._parking,
             asking=asking,
+            watcher=self.changes,
         )
         self._finder = Finder(
             self.registry,
@@ -193,6 +201,8 @@ class CribBase:
             for server in self._pool:
                 self._sources.put(server)
                 self._hashes[server.id] = server.config.config_hash
+            tasks.start_soon(self._pins.keep)
+            tasks.start_soon(look_at_listings, self.changes, self.events)
             self._dynamic.open(tasks)
             if self.config.servers:
                 tasks.start_soon(record_presence, self._shared, self.events, lambda: self.servers, self._hashes)
@@ -202,6 +212,8 @@ class CribBase:
             await self._pool.close()
             if self._journal is not None:
                 await self._journal.close()
+            with suppress(StoreError):  # it was told when it was tried before
+                await self._pins.flush()
             await self._shared.close()
             self._flow.close()
             tasks.cancel_scope.cancel()
@@ -229,6 +241,9 @@ class CribBase:
         self._hashes[server_id] = entry.config_hash
         self._sources.put(server)
         return server
+
+    def _watch(self, source_id: str) -> Watch | None:
+        return watch_of(self._sources.find(source_id), self.config.settings.changes, self._hashes)
 
     def _on_state(self, status: ServerStatus) -> None:
         self.events.publish(ServerStateChanged(status.id, status.state, status.reason))
