@@ -34,7 +34,7 @@ async def test_the_list_is_the_three_constant_tools_in_the_same_bytes_every_time
     await link.meta("search_tools", {"query": "book a meeting room"})
     second = await link.request("tools/list")
 
-    assert [tool["name"] for tool in first["tools"]] == ["search_tools", "get_tool_details", "call_tool"]
+    assert [tool["name"] for tool in first["tools"]] == ["search_tools", "get_tool_details", "call_tool", "read_result"]
     assert json.dumps(first) == json.dumps(second)
     if link.era == "modern":  # specification 2026-07-28, server/utilities/caching: both are required
         assert first["ttlMs"] >= 0

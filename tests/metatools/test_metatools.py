@@ -41,7 +41,7 @@ async def test_three_tools_are_shown_and_never_change(doors: MetaTools) -> None:
     await doors.call("search_tools", {"query": "create a ticket"})
     await doors.call("call_tool", {"name": "tickets.list_projects"})
     assert json.dumps(doors.definitions()) == before
-    assert [each["name"] for each in doors.definitions()] == ["search_tools", "get_tool_details", "call_tool"]
+    assert [each["name"] for each in doors.definitions()] == ["search_tools", "get_tool_details", "call_tool", "read_result"]
     assert "Servers: tickets, notes, calendar, files." in doors.definitions()[0]["description"]
 
 
