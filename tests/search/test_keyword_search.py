@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -254,6 +255,9 @@ async def test_confidence_is_high_for_what_is_there_and_low_for_what_is_not(fill
         ("respoitory", "repository"),
         ("xepository", "repository"),
         ("fiel", "file"),
+        ("uBtton", "button"),
+        ("AVAIALBLE", "available"),
+        ("naemd", "named"),
     ],
 )
 async def test_one_slip_anywhere_is_forgiven(tool: MakeTool, slip: str, meant: str) -> None:
@@ -266,6 +270,32 @@ async def test_a_slip_in_an_ending_leaves_the_stem(tool: MakeTool) -> None:
     searcher = KeywordSearcher()
     searcher.add(ServerDocs("s"), [tool("s", "generate"), tool("s", "calendar")])
     assert await first(searcher, "generatign") == "s.generate"
+
+
+async def test_letters_that_changed_places_are_thought_of_first(tool: MakeTool) -> None:
+    searcher = KeywordSearcher()
+    listed = [tool("s", "path"), tool("s", "auth"), tool("s", "oauth", "auth"), tool("s", "login", "auth")]
+    searcher.add(ServerDocs("s"), listed)
+    # "auth" is one letter from "apth" as well, and more tools have it.
+    assert await first(searcher, "apth") == "s.path"
+
+
+async def test_a_name_with_a_slip_is_a_name_that_is_spelled_out(tool: MakeTool) -> None:
+    searcher = KeywordSearcher()
+    searcher.add(ServerDocs("s"), [tool("s", "convert_currency"), tool("s", "currency_convert_all")])
+    hits = await searcher.search("convert currnecy", 2)
+    assert hits[0].tool_id == "s.convert_currency"
+    assert hits[0].why["name"] > 0
+
+
+async def test_an_index_from_a_file_forgives_the_same_slips(tool: MakeTool, tmp_path: Path) -> None:
+    searcher, kept = KeywordSearcher(), KeywordSearcher()
+    searcher.add(ServerDocs("s"), [tool("s", "available"), tool("s", "calendar")])
+    searcher.save(tmp_path / "index")
+    assert kept.load(tmp_path / "index")
+    # Only the written word is one slip away, not its stem "avail".
+    assert await kept.search("avaialble", 5) == await searcher.search("avaialble", 5)
+    assert await first(kept, "avaialble") == "s.available"
 
 
 async def test_an_everyday_word_is_no_slip(tool: MakeTool) -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 from toolcrib.catalog.tool import Tool
 from toolcrib.search.base import ServerDocs
 from toolcrib.search.fields import WEIGHTS, server_texts, tool_texts
-from toolcrib.search.terms import Terms, surfaces, terms
+from toolcrib.search.terms import Terms, spellings, surfaces, terms
 
 FIELDS = tuple(WEIGHTS)
 """The fields in the order in which a batch lays them out."""
@@ -51,11 +51,12 @@ def grams(word: str) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One tool as terms: a `Terms` for each of `FIELDS`, and the words of its name."""
+    """One tool as terms: a `Terms` for each of `FIELDS`, the words of its name, and the runs in all its texts."""
 
     id: str
     fields: list[Terms]
     name_words: list[str]
+    runs: set[str]
 
 
 @dataclass(slots=True)
@@ -87,6 +88,7 @@ class Vocabulary:
 
     Attributes:
         words: Terms.
+        spelled: The term of each word made of letters, as it is written.
         letters: Words of names, and their letters.
         servers: Ids of servers; a number is never given to another server.
         server_names: The distinct terms of each server's name, by the server's number.
@@ -94,10 +96,19 @@ class Vocabulary:
     """
 
     words: Numbering = field(default_factory=Numbering)
+    spelled: dict[str, str] = field(default_factory=dict[str, str])
     letters: Letters = field(default_factory=Letters)
     servers: Numbering = field(default_factory=Numbering)
     server_names: list[list[int]] = field(default_factory=list[list[int]])
     digests: dict[str, str] = field(default_factory=dict[str, str])
+    _runs: set[str] = field(default_factory=set[str])
+
+    def spell(self, runs: set[str]) -> None:
+        """Take in how the words in some runs are written."""
+        new = runs - self._runs
+        if new:
+            self._runs |= new
+            self.spelled.update(spellings(sorted(new)))
 
     def number_server(self, server: ServerDocs) -> int:
         """The number of a server; a new one's name is taken apart."""
@@ -129,6 +140,7 @@ def number(documents: Iterable[Document], server: ServerDocs, vocabulary: Vocabu
     batch = Batch(vocabulary.number_server(server))
     for document in documents:
         batch.ids.append(document.id)
+        vocabulary.spell(document.runs)
         for part in document.fields:
             batch.tokens.extend(map(words.__getitem__, chain(part.sequence, part.extras)))
             batch.in_order.append(len(part.sequence))
@@ -149,11 +161,12 @@ def _document(tool: Tool, shared: dict[str, Terms]) -> Document:
     for name in FIELDS:
         here, common = own.get(name, _NO_TERMS), shared.get(name, _NO_TERMS)
         found.append(Terms(here.sequence + common.sequence, here.extras + common.extras))
-    return Document(tool.id, found, surfaces(tool.name))
+    runs = {run for part in (*own.values(), *shared.values()) for run in part.runs}
+    return Document(tool.id, found, surfaces(tool.name), runs)
 
 
 def _with_title(name: Terms, title: Terms) -> Terms:
     """A title that only spells the name out says nothing more."""
     if title.sequence == name.sequence:
         return name
-    return Terms(name.sequence + title.sequence, name.extras + title.extras)
+    return Terms(name.sequence + title.sequence, name.extras + title.extras, [*name.runs, *title.runs])

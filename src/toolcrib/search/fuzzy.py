@@ -1,13 +1,13 @@
-"""The known term that an unknown one may be a misspelling of."""
+"""The known word that an unknown one may be a misspelling of."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.search.documents import Numbering
+from toolcrib.search.documents import Vocabulary
 from toolcrib.search.sorting import Bools, Longs
 
 Letters = NDArray[np.uint32]
@@ -17,88 +17,64 @@ _LONGEST = 24
 _STEM = 5
 _LONGEST_ENDING = 6
 
-_ENDINGS = (
-    "ations",
-    "ation",
-    "ements",
-    "ement",
-    "ments",
-    "ment",
-    "ions",
-    "ion",
-    "ing",
-    "ers",
-    "er",
-    "ed",
-    "es",
-    "al",
-    "e",
-)
-
 
 class Spelling:
-    """Finds terms of a vocabulary that are one slip away: a letter too many, too few or another, or two swapped.
+    """Finds words of a vocabulary that are one slip away: a letter too many, too few or another, or two swapped.
+
+    Words are compared as they are written: a slip may keep a word from being stemmed, or stem it to another.
 
     Args:
-        words: The vocabulary; it may grow.
+        vocabulary: The words; there may be more of them later.
     """
 
-    def __init__(self, words: Numbering) -> None:
-        self._words = words
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
         self._sorted = 0
         self._shelves: defaultdict[int, list[str]] = defaultdict(list)
         self._letters: dict[int, Letters] = {}
 
-    def nearest(self, term: str, tools: Longs) -> str | None:
-        """The term that was probably meant by one that is unknown; None when none is near.
+    def nearest(self, word: str, tools: Longs) -> str | None:
+        """The word that was probably meant by one whose term is unknown; None when none is near.
 
-        A term of four letters has to begin with the same one. Of several, one with the same first letter is
-        preferred, then the one that most tools have, then the first in the alphabet.
+        One of the same letters is preferred, then one with the same first letter, then the one whose term most
+        tools have, then the first in the alphabet; a word of four letters needs one of the first two. Where no
+        word is near, a known term that it begins with will do: the slip may be in an ending that no tool has
+        ("generatign").
 
         Args:
-            term: The unknown term; one with anything but letters is never taken for a misspelling.
-            tools: [words] How many tools have each known word; words that none has are passed over.
+            word: The word as it was written; one with anything but letters is never taken for a misspelling.
+            tools: [terms] How many tools have each known term; those that none has are passed over.
         """
-        if not _SHORTEST <= len(term) <= _LONGEST or not term.isalpha():
+        if not _SHORTEST <= len(word) <= _LONGEST or not word.isalpha():
             return None
         self._sort_in()
-        for candidates in self._candidates(term):
-            found = [
-                (known[0] != term[0], -int(tools[number]), known)
-                for known in candidates
-                if (number := self._words[known]) < len(tools) and tools[number]
-            ]
-            if found:
-                return min(found)[2]
-        return None
+        words, spelled = self._vocabulary.words, self._vocabulary.spelled
+        letters = sorted(word)
+        found = [
+            (sorted(near) != letters, near[0] != word[0], -int(tools[number]), near)
+            for near in self._near(word)
+            if (number := words[spelled[near]]) < len(tools) and tools[number]
+        ]
+        if len(word) == _SHORTEST:
+            found = [each for each in found if not (each[0] and each[1])]
+        if found:
+            return min(found)[-1]
+        shortest = max(_STEM, len(word) - _LONGEST_ENDING)
+        stems = (word[:end] for end in range(len(word) - 1, shortest - 1, -1))
+        return next((stem for stem in stems if stem in words and words[stem] < len(tools) and tools[words[stem]]), None)
 
-    def _candidates(self, term: str) -> Iterator[list[str]]:
-        """Words that may have been meant, the likeliest ones first.
-
-        The vocabulary is of stems, and a slip may keep a word from being stemmed: the slip may be in the stem
-        ("replcement") or in the ending ("informatino").
-        """
-        yield self._near(term)
-        for ending in _ENDINGS:
-            base = term.removesuffix(ending)
-            if base != term and len(base) >= _STEM:
-                yield self._near(base)
-        shortest = max(_STEM, len(term) - _LONGEST_ENDING)
-        yield from ([term[:end]] for end in range(len(term) - 1, shortest - 1, -1) if term[:end] in self._words)
-
-    def _near(self, term: str) -> list[str]:
-        """The words one slip away; for a term of few letters, those with the same first one."""
-        near = [known for length in range(len(term) - 1, len(term) + 2) for known in self._one_slip_away(term, length)]
-        return [known for known in near if known[0] == term[0]] if len(term) == _SHORTEST else near
+    def _near(self, word: str) -> list[str]:
+        """The words one slip away."""
+        return [near for length in range(len(word) - 1, len(word) + 2) for near in self._one_slip_away(word, length)]
 
     def _sort_in(self) -> None:
-        for word in islice(self._words, self._sorted, None):
+        for word in islice(self._vocabulary.spelled, self._sorted, None):
             if _SHORTEST - 1 <= len(word) <= _LONGEST + 1:
                 self._shelves[len(word)].append(word)
-        self._sorted = len(self._words)
+        self._sorted = len(self._vocabulary.spelled)
 
-    def _one_slip_away(self, term: str, length: int) -> list[str]:
-        """The words of a length that differ from a term by one slip.
+    def _one_slip_away(self, word: str, length: int) -> list[str]:
+        """The words of a length that differ from another by one slip.
 
         What they share at their beginnings and ends is counted: all of the shorter one when a letter is too
         many, all but a letter when it is another, all but two when these are swapped.
@@ -106,11 +82,11 @@ class Spelling:
         shelf = self._shelves.get(length)
         if not shelf:
             return []
-        letters, wanted = self._letters_of(length), _letters([term])[0]
-        least = min(len(term), length)
+        letters, wanted = self._letters_of(length), _letters([word])[0]
+        least = min(len(word), length)
         head = _run(letters[:, :least] == wanted[:least])
-        tail = _run((letters[:, length - least :] == wanted[len(term) - least :])[:, ::-1])
-        if length != len(term):
+        tail = _run((letters[:, length - least :] == wanted[len(word) - least :])[:, ::-1])
+        if length != len(word):
             near = head + tail >= least
         else:
             near = head + tail >= length - 1

@@ -114,6 +114,6 @@ class KeywordSearcher(Searcher):
             batches = list(self._pending.values())
             self._segments = grown(self._segments, batches, len(self._vocabulary.words))
             self._pending = {}
-            self._spelling = self._spelling or Spelling(self._vocabulary.words)
+            self._spelling = self._spelling or Spelling(self._vocabulary)
             self._view = View(self._segments, self._vocabulary, self._spelling)
         return self._view

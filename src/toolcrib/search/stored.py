@@ -52,10 +52,12 @@ def pack(vocabulary: Vocabulary, segment: Segment) -> IndexFile:
     arrays: dict[str, Array] = {name: getattr(segment.lists, name) for name in Lists.__slots__}
     arrays["gram_of"] = np.array(letters.gram_of, dtype=np.int32)
     arrays["gram_ends"] = np.array(letters.ends, dtype=np.int32)
+    arrays["spelled"] = np.array([vocabulary.words[term] for term in vocabulary.spelled.values()], dtype=np.int32)
     header = {
         "made_by": _made_by(),
         "ids": segment.ids,
         "words": list(vocabulary.words),
+        "spelled": list(vocabulary.spelled),
         "letters": list(letters.words),
         "grams": list(letters.grams),
         "servers": list(vocabulary.servers),
@@ -76,15 +78,18 @@ def unpack(file: IndexFile) -> tuple[Vocabulary, Segment] | None:
         letters.grams = _numbering(header["grams"])
         letters.gram_of = array("i", arrays.pop("gram_of").tobytes())
         letters.ends = array("i", arrays.pop("gram_ends").tobytes())
+        words: list[str] = header["words"]
+        terms = map(words.__getitem__, arrays.pop("spelled").tolist())
         vocabulary = Vocabulary(
-            words=_numbering(header["words"]),
+            words=_numbering(words),
+            spelled=dict(zip(header["spelled"], terms, strict=True)),
             letters=letters,
             servers=_numbering(header["servers"]),
             server_names=header["server_names"],
             digests=header["digests"],
         )
         return vocabulary, Segment(header["ids"], Lists(**arrays))
-    except (KeyError, TypeError):
+    except (KeyError, TypeError, ValueError, IndexError):
         return None
 
 

@@ -9,7 +9,7 @@ import importlib
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple, cast
 
 TERMS_VERSION = 1
@@ -58,40 +58,48 @@ class Terms(NamedTuple):
         sequence: One term a word, in the order of the text.
         extras: Further forms of some of them, in no order: a word with its accents, single Han characters,
             a product's name in one word.
+        runs: The unbroken runs of letters and digits in the text, for `spellings`.
     """
 
     sequence: list[str]
     extras: list[str]
+    runs: Sequence[str] = ()
 
 
 class _Word(NamedTuple):
     terms: tuple[str, ...]
     extras: tuple[str, ...]
     surfaces: tuple[str, ...]
+    spelled: tuple[tuple[str, str], ...]
 
 
 def terms(text: str) -> Terms:
     """The index terms of a text."""
     sequence: list[str] = []
     extras: list[str] = []
-    for word in _words(text):
+    runs = _runs(text)
+    for word in map(_memo.__getitem__, runs):
         sequence += word.terms
         if word.extras:
             extras += word.extras
-    return Terms(sequence, extras)
+    return Terms(sequence, extras, runs)
 
 
 def surfaces(text: str) -> list[str]:
     """The words of a text as written: split and lower-cased, but neither dropped nor stemmed."""
-    return [surface for word in _words(text) for surface in word.surfaces]
+    return [surface for run in _runs(text) for surface in _memo[run].surfaces]
 
 
-def _words(text: str) -> Iterator[_Word]:
+def spellings(runs: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The words made of letters in some runs, as written, each with its term; words without meaning are left out."""
+    for run in runs:
+        yield from _memo[run].spelled
+
+
+def _runs(text: str) -> list[str]:
     if text.isascii():
-        runs = cast("list[str]", _ASCII_RUN.findall(text))
-    else:
-        runs = cast("list[str]", _RUN.findall(unicodedata.normalize("NFKC", text)))
-    return map(_memo.__getitem__, runs)
+        return cast("list[str]", _ASCII_RUN.findall(text))
+    return cast("list[str]", _RUN.findall(unicodedata.normalize("NFKC", text)))
 
 
 class _Memo(dict[str, _Word]):
@@ -113,6 +121,7 @@ def _word(run: str) -> _Word:
     found: list[str] = []
     extras: list[str] = []
     surfaces: list[str] = []
+    spelled: list[tuple[str, str]] = []
     for piece in cast("list[str]", _PIECE.findall(run)):
         if _UNSPACED_PIECE.match(piece):
             piece = piece[:_LONGEST_UNSPACED]
@@ -135,9 +144,11 @@ def _word(run: str) -> _Word:
             if folded in _STOP_WORDS:
                 continue
             found.append(_stem_of(folded))
+            if folded.isalpha():
+                spelled.append((folded, found[-1]))
             if folded.isascii() and folded != (accented := part.casefold()):
                 extras.append(accented)
-    return _Word(tuple(found), tuple(extras), tuple(surfaces))
+    return _Word(tuple(found), tuple(extras), tuple(surfaces), tuple(spelled))
 
 
 def _split_at_case(piece: str) -> list[str]:

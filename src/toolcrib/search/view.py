@@ -13,7 +13,7 @@ from toolcrib.search.fuzzy import Spelling
 from toolcrib.search.index import Bools, Doubles, Longs, Segment
 from toolcrib.search.sorting import inverted
 from toolcrib.search.synonyms import synonyms
-from toolcrib.search.terms import surfaces, terms
+from toolcrib.search.terms import spellings, surfaces, terms
 
 # A word that many tools have tells little, and in a large catalog takes long to look up.
 _USUAL = 0.2
@@ -94,31 +94,27 @@ class View:
 
     def need(self, query: str) -> Need:
         """A query's terms, looked up and weighted."""
-        text, said = terms(query), Counter(surfaces(query))
+        meant = self._as_meant(terms(query).runs[:_MOST_TERMS])
+        text, said = terms(meant), Counter(surfaces(meant))
         sequence = text.sequence[:_MOST_TERMS]
         counts = Counter(sequence)
         counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
         words: Weights = {}
         rarity: Weights = {}
-        meant: list[tuple[str, float, int | None]] = []
+        weights: list[tuple[str, float, int | None]] = []
         ideal = total = 0.0
         for term, count in counts.items():
-            known, share = term, sqrt(count)
-            number, weight = self._known(term), self._unknown
-            if number is not None:
-                weight = float(self._rarity[number])
-            elif term not in synonyms() and (near := self._spelling.nearest(term, self._df)) is not None:
-                known, number = near, self._words[near]
-                sequence = [near if each == term else each for each in sequence]
+            number, share = self._known(term), sqrt(count)
+            weight = self._unknown if number is None else float(self._rarity[number])
             ideal += share * weight
             total += weight
             if number is not None:
-                rarity[number] = float(self._rarity[number])
-                words[number] = max(words.get(number, 0), share * rarity[number])
-            meant.append((known, share * weight, number))
+                rarity[number] = weight
+                words[number] = share * weight
+            weights.append((term, share * weight, number))
         return Need(
             words=words,
-            synonyms=[each for one in meant for each in self._likes(*one, rarity)],
+            synonyms=[each for one in weights for each in self._likes(*one, rarity)],
             pairs=self._pairs(sequence),
             letters=self._grams.weights(said),
             said=self._grams.said(said),
@@ -127,6 +123,22 @@ class View:
             ideal=ideal,
             certainty=sqrt(ideal / log1p(max(self.count, 1))),
         )
+
+    def _as_meant(self, runs: Sequence[str]) -> str:
+        """The runs of a query as a text, with words that are near known ones in place of unknown ones."""
+        return " ".join(map(self._run_as_meant, runs))
+
+    def _run_as_meant(self, run: str) -> str:
+        unknown = {word for word, term in spellings([run]) if self._known(term) is None and term not in synonyms()}
+        if not unknown:
+            return run
+        parts = surfaces(run)
+        # A slip in the case of letters takes a word apart ("uBtton").
+        whole = self._spelling.nearest(run.lower(), self._df) if len(parts) > 1 else None
+        if whole is not None:
+            return whole
+        found = {word: near for word in unknown if (near := self._spelling.nearest(word, self._df)) is not None}
+        return " ".join(found.get(part, part) for part in parts) if found else run
 
     def _likes(self, term: str, weight: float, own: int | None, said: Collection[int]) -> list[Likes]:
         """What may stand for a term; nothing that is said anyway."""
