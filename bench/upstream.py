@@ -38,14 +38,14 @@ async def _call_tool(ctx: Any, params: CallToolRequestParams) -> CallToolResult:
     return CallToolResult(content=[TextContent(text=shown)])
 
 
-def _server() -> Server[Any]:
+def server() -> Server[Any]:
     return Server("bare", version="1", on_list_tools=_list_tools, on_call_tool=_call_tool)
 
 
 async def _serve_stdio() -> None:
-    server = _server()
+    made = server()
     async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+        await made.run(read, write, made.create_initialization_options())
 
 
 async def _serve_http() -> None:
@@ -55,7 +55,7 @@ async def _serve_http() -> None:
     with socket.socket(proto=socket.IPPROTO_TCP) as listener:
         listener.bind(("127.0.0.1", 0))
         port = listener.getsockname()[1]
-        app = _server().streamable_http_app()
+        app = server().streamable_http_app()
 
         class Announcing(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
