@@ -2,6 +2,7 @@
 
 import json
 import time
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -125,3 +126,9 @@ def test_nothing_hidden_is_left_in_what_is_shown_and_nothing_else_is_changed(tex
         assert visible(text) == text
     document = json.dumps(text, ensure_ascii=False)
     assert json.loads(escape_hidden(document)) == text
+
+
+@pytest.mark.shared
+def test_no_definition_of_the_recorded_servers_is_taken_to_hide_anything(catalogs: dict[str, dict[str, Any]]) -> None:
+    found = {name: hidden_places(catalog.get("tools")) for name, catalog in catalogs.items()}
+    assert {name: places for name, places in found.items() if places} == {}

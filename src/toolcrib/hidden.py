@@ -20,7 +20,7 @@ fillers among jamo; Mongolian selectors behind Mongolian letters; a byte order m
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 from unicodedata import bidirectional, category, combining
@@ -162,7 +162,7 @@ def hidden_texts(value: object) -> Iterator[HiddenText]:
             left += cast("list[object]", each)
 
 
-def kinds_of(places: list[HiddenPlace]) -> str:
+def kinds_of(places: Sequence[HiddenPlace]) -> str:
     """The kinds at all places in words, such as `tag and zero-width characters`."""
     kinds = sorted({kind for place in places for kind in place.kinds})
     first, last = ", ".join(kinds[:-1]), kinds[-1]

@@ -1,6 +1,6 @@
 """What a model reads: search answers, definitions and errors as short texts."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -8,6 +8,8 @@ from toolcrib.broker import InvalidArgumentsError, Unsettled
 from toolcrib.catalog import JsonObject, Tool, to_line
 from toolcrib.crib import Availability, AvailableServer, Enabled, FoundTool, OffServer, SearchAnswer, SourceSummary
 from toolcrib.errors import ToolcribError
+from toolcrib.hidden import escape_hidden, visible
+from toolcrib.metatools.remarks import definition_remarks, tool_remarks
 from toolcrib.schema import example_call, first_sentence, signature
 
 BRIEF_CHARACTERS = 120
@@ -22,30 +24,33 @@ def compact(value: Any) -> str:
     return to_line(value).decode()
 
 
-def search_text(answer: SearchAnswer, detail: str, cursor: str | None) -> str:
-    """A search answer as text.
+def search_text(
+    answer: SearchAnswer, detail: str, cursor: str | None, is_changed: Callable[[Tool], bool] = lambda _: False
+) -> str:
+    """A search answer as text; what is hidden in it is shown.
 
     Args:
         answer: What was found.
         detail: How much to say of each tool; see `DETAILS`.
         cursor: Leads to the next hits; None when there are none.
+        is_changed: Whether a tool has changed since it was first used.
     """
     if answer.sources is not None:
-        return _sources_text(answer.sources)
+        return visible(_sources_text(answer.sources))
     lines: list[str] = [f"Unknown: {problem}" for problem in answer.unknown]
     if answer.found and answer.nothing_fits:
         lines.append("Probably nothing here does this. The nearest:")
     elif not answer.found and not answer.unknown:
         lines.append("Nothing found. Try other words for the action and its object; an empty query lists the servers.")
     for group in _by_server(answer.found):
-        lines += [_hit_text(tool, detail) for tool in group]
+        lines += [_hit_text(tool, detail, is_changed(tool)) for tool in group]
     if cursor is not None:
         left = answer.total - answer.offset - len(answer.found)
         lines.append(f'{"At least " if answer.at_least else ""}{left} more with cursor "{cursor}".')
     if answer.missing:
         lines.append(f"Not searched yet, still starting: {', '.join(answer.missing)}.")
     lines += map(_off_text, answer.off)
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def available_text(answer: Availability) -> str:
@@ -56,7 +61,7 @@ def available_text(answer: Availability) -> str:
     if answer.unread:
         lines.append(f"Not searched yet, still being read: {', '.join(answer.unread)}.")
     lines += answer.problems
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def unsettled_text(earlier: Unsettled) -> str:
@@ -75,17 +80,22 @@ def enabled_text(enabled: Enabled) -> str:
     return f"{enabled.id} is on, with {_tools(len(enabled.tools))}{named}. search_tools finds them now."
 
 
-def details_text(tool: Tool) -> str:
+def details_text(tool: Tool, *, changed: bool = False) -> str:
     """A tool's full definition as one JSON object: its id, signature, an example call, and the definition with
-    exactly the values that the server sent."""
-    return compact(
-        {
-            "id": tool.id,
-            "signature": tool_signature(tool),
-            "example": {"name": tool.id, "arguments": example_call(tool.input_schema)},
-            "definition": tool.definition,
-        }
-    )
+    exactly the values that the server sent. What is hidden in it is written as escapes, and told.
+
+    Args:
+        tool: The tool.
+        changed: Whether it is known to have changed since it was first used.
+    """
+    members = {
+        "id": tool.id,
+        **definition_remarks(tool, changed=changed),
+        "signature": tool_signature(tool),
+        "example": {"name": tool.id, "arguments": example_call(tool.input_schema)},
+        "definition": tool.definition,
+    }
+    return escape_hidden(compact(members))
 
 
 def tool_signature(tool: Tool) -> str:
@@ -101,17 +111,17 @@ def error_text(error: ToolcribError, *, longest: int | None = _SCHEMA_CHARACTERS
         longest: Most characters of a schema that is shown; None shows any.
     """
     if not isinstance(error, InvalidArgumentsError):
-        return str(error)
+        return visible(str(error))
     tool = error.tool
     lines = [f"The arguments of {tool.id} are not valid, so nothing was called:"]
     lines += [f"- {problem.path or '/'}: {problem.message}" for problem in error.result.errors]
     lines.append(f"Signature: {tool_signature(tool)}")
-    schema = compact(tool.input_schema)
+    schema = escape_hidden(compact(tool.input_schema))
     if longest is None or len(schema) <= longest:
         lines.append(f"Schema: {schema}")
     else:
         lines.append(f"The schema is long; get_tool_details shows it: {tool.id}")
-    return "\n".join(lines)
+    return visible("\n".join(lines))
 
 
 def text_result(text: str, *, is_error: bool = False) -> JsonObject:
@@ -151,14 +161,15 @@ def _by_server(found: Iterable[FoundTool]) -> list[list[Tool]]:
     return list(groups.values())
 
 
-def _hit_text(tool: Tool, detail: str) -> str:
+def _hit_text(tool: Tool, detail: str, changed: bool) -> str:
     if detail == "name":
         return tool.id
     if detail == "full":
-        return details_text(tool)
+        return details_text(tool, changed=changed)
     about = first_sentence(tool.description, BRIEF_CHARACTERS) or tool.title
     head = tool_signature(tool) if detail == "signature" else tool.id
-    return f"{head}\n  {about}" if about else head
+    remarks = [f"[{each}]" for each in tool_remarks(tool, changed=changed)]
+    return "\n  ".join(filter(None, (head, about, *remarks)))
 
 
 def _sources_text(sources: Iterable[SourceSummary]) -> str:

@@ -30,6 +30,7 @@ from toolcrib.metatools.formatting import (
     text_result,
     unsettled_text,
 )
+from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, hidden_remark
 from toolcrib.search import decode_cursor, encode_cursor
 
 CHANGES_META = "toolcrib/changes"
@@ -128,7 +129,7 @@ class MetaTools:
         )
         reached = answer.offset + len(answer.found)
         following = encode_cursor(key, reached) if answer.found and reached < answer.total else None
-        return text_result(search_text(answer, detail, following))
+        return text_result(search_text(answer, detail, following, self._crib.changes.is_changed))
 
     async def _details(self, arguments: JsonObject, caller: Caller) -> JsonObject:
         names = text(arguments, "name", "names", "tool", "id", "ids") or ""
@@ -144,7 +145,7 @@ class MetaTools:
         for name in wanted:
             try:
                 tool = await self._crib.tool(name, caller=caller)
-                blocks.append({"type": "text", "text": details_text(tool)})
+                blocks.append({"type": "text", "text": details_text(tool, changed=self._crib.changes.is_changed(tool))})
             except ToolcribError as error:
                 failed += 1
                 blocks.append({"type": "text", "text": error_text(error)})
@@ -180,7 +181,7 @@ class MetaTools:
             budget=options.budget,
         )
         page = await self._crib.read_result(handle, wanted, caller=caller)
-        return {"content": list(page.content), "isError": False}
+        return _noted({"content": list(page.content), "isError": False}, {}, [])
 
     async def _call(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
         name, inner = tool_call(arguments)
@@ -194,12 +195,23 @@ class MetaTools:
             notes[UNVALIDATED_META] = outcome.unvalidated
         if outcome.unsettled is not None:
             notes[UNSETTLED_META] = outcome.unsettled.id
-        if not notes:
-            return outcome.result
-        meta = outcome.result.get("_meta")
-        kept = cast("JsonObject", meta) if isinstance(meta, dict) else {}
-        result = {**outcome.result, "_meta": {**kept, **notes}}
-        if outcome.unsettled is not None:
-            remark = {"type": "text", "text": unsettled_text(outcome.unsettled)}
-            result["content"] = [*content_of(outcome.result), remark]
+        tool = outcome.call.tool
+        if tool is not None and self._crib.changes.is_changed(tool):
+            notes[CHANGED_META] = True
+        remarks = [] if outcome.unsettled is None else [unsettled_text(outcome.unsettled)]
+        return _noted(outcome.result, notes, remarks)
+
+
+def _noted(result: JsonObject, notes: JsonObject, remarks: list[str]) -> JsonObject:
+    """A result with notes in its `_meta` and remarks behind its content; also those on what is hidden in it."""
+    if places := hidden_in_result(result):
+        notes = {**notes, HIDDEN_META: [each.to_json() for each in places]}
+        remarks = [*remarks, hidden_remark(places)]
+    if not notes:
         return result
+    meta = result.get("_meta")
+    kept = cast("JsonObject", meta) if isinstance(meta, dict) else {}
+    noted = {**result, "_meta": {**kept, **notes}}
+    if remarks:
+        noted["content"] = [*content_of(result), *({"type": "text", "text": each} for each in remarks)]
+    return noted

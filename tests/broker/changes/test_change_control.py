@@ -11,7 +11,6 @@ from toolcrib.broker import Question
 from toolcrib.errors import DeniedError, StoreError
 from toolcrib.store import STORE_FILE
 
-
 pytestmark = pytest.mark.anyio
 
 Server = Any
