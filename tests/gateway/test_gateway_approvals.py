@@ -177,6 +177,38 @@ async def test_a_client_that_refuses_to_ask_leaves_the_question_in_the_inbox(con
     assert f"waiting for approval {approval.id}" in text
 
 
+async def test_a_console_may_answer_while_the_clients_dialog_is_open(connected: Any, disk: Disk) -> None:
+    person = Person(["hang"])
+    async with connected(("memory", "legacy"), person) as (client, crib), anyio.create_task_group() as tasks:
+        got: list[Any] = []
+
+        async def call() -> None:
+            got.append(await wipe(client))
+
+        tasks.start_soon(call)
+        while not person.asked:
+            await anyio.lowlevel.checkpoint()
+        [approval] = await crib.approvals.list()
+        decided = await crib.approvals.decide(approval.id, True, by="console ann")
+        assert (decided.status, decided.decided_by) == ("approved", "console ann")
+    assert got == [("wiped /a", False)]
+    assert disk.wiped == ["/a"]
+
+
+async def test_a_client_that_leaves_before_it_answers_has_not_approved(connected: Any, disk: Disk) -> None:
+    person = Person(["hang", ONCE])
+    async with connected(("memory", "legacy"), person) as (client, _):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(wipe, client)
+            while not person.asked:
+                await anyio.lowlevel.checkpoint()
+            tasks.cancel_scope.cancel()
+        assert disk.wiped == []
+        assert await wipe(client) == ("wiped /a", False)  # who comes back is asked the same question again
+    assert len(person.asked) == 2
+    assert disk.wiped == ["/a"]
+
+
 # A client that can't
 
 

@@ -20,7 +20,7 @@ from anyio.abc import TaskGroup
 from toolcrib.broker.approvals import Pending
 from toolcrib.broker.call import Call, Caller, Options, Outcome
 from toolcrib.catalog import JsonObject, OnProgress
-from toolcrib.errors import DeniedError, UsageError
+from toolcrib.errors import DeniedError, UnknownOutcomeError, UsageError
 
 KEPT = 600.0
 """Seconds that an outcome is kept for who comes back, beyond the time for an answer."""
@@ -203,7 +203,8 @@ class Parking:
         except Exception as error:
             parked.error = error
         except BaseException:
-            parked.error = UnknownTokenError()
+            what = f"Toolcrib was closed while the call of {parked.call.target} was under way."
+            parked.error = UnknownOutcomeError(parked.call.source, what)
             raise
         finally:
             parked.done.set()

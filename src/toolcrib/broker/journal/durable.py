@@ -150,6 +150,9 @@ class DurableJournal:
         """See `Journal.ended`."""
         line = self._under_way.pop(call.id, None)
         if line is None:
+            if ending == "cancelled":  # it was recorded as waiting, and nobody came back to it
+                self._endings.append((call.id, {"state": ending, "ended_at": time.time(), "error": detail}))
+                self._wanted.set()
             return
         line.ending = self._ending(line, ending, detail, result)
         if call.effect == "read":
