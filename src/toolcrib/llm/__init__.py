@@ -1,0 +1,76 @@
+"""Models of any vendor with the tools of a crib: `LlmClient`."""
+
+from toolcrib.llm.account import Account
+from toolcrib.llm.choice import chosen_surface
+from toolcrib.llm.client import LlmClient
+from toolcrib.llm.conversation import Conversation
+from toolcrib.llm.deferred import DeferredToolManager, LlmToolMetadata
+from toolcrib.llm.events import (
+    ChatResponse,
+    ClientEvent,
+    ToolCall,
+    ToolEnded,
+    ToolStarted,
+    Trimmed,
+    TurnEnded,
+)
+from toolcrib.llm.factory import MCPLlm
+from toolcrib.llm.messages import Kept, Message, Text, ToolResult, ToolUse
+from toolcrib.llm.naming import LlmConfiguration, register_provider
+from toolcrib.llm.provider import (
+    BrokenAnswerError,
+    ContextTooLongError,
+    Provider,
+    ProviderAuthError,
+    ProviderBusyError,
+    ProviderError,
+    ProviderEvent,
+    Request,
+    TextDelta,
+    ThinkingDelta,
+    ToolSpec,
+    Traits,
+    Turn,
+    Usage,
+)
+from toolcrib.llm.scripted import ScriptedProvider, use
+
+__all__ = [
+    "Account",
+    "BrokenAnswerError",
+    "ChatResponse",
+    "ClientEvent",
+    "ContextTooLongError",
+    "Conversation",
+    "DeferredToolManager",
+    "Kept",
+    "LlmClient",
+    "LlmConfiguration",
+    "LlmToolMetadata",
+    "MCPLlm",
+    "Message",
+    "Provider",
+    "ProviderAuthError",
+    "ProviderBusyError",
+    "ProviderError",
+    "ProviderEvent",
+    "Request",
+    "ScriptedProvider",
+    "Text",
+    "TextDelta",
+    "ThinkingDelta",
+    "ToolCall",
+    "ToolEnded",
+    "ToolResult",
+    "ToolSpec",
+    "ToolStarted",
+    "ToolUse",
+    "Traits",
+    "Trimmed",
+    "Turn",
+    "TurnEnded",
+    "Usage",
+    "chosen_surface",
+    "register_provider",
+    "use",
+]

@@ -1,0 +1,214 @@
+"""`LlmClient`: any model, with the tools of a crib."""
+
+import warnings
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import anyio
+
+from toolcrib.crib import Crib
+from toolcrib.errors import UsageError
+from toolcrib.llm.account import Accountant
+from toolcrib.llm.choice import DEFAULT_SHARE, chosen_surface
+from toolcrib.llm.conversation import Conversation
+from toolcrib.llm.deferred import DeferredToolManager, crib_of
+from toolcrib.llm.events import ChatResponse, ClientEvent
+from toolcrib.llm.exchange import Exchange, Limits
+from toolcrib.llm.naming import provider_by_name
+from toolcrib.llm.provider import Provider
+from toolcrib.llm.surfaces import (
+    AllTools,
+    DeferredTools,
+    Descriptions,
+    NativeTools,
+    SearchTools,
+    Surface,
+    SurfaceName,
+)
+
+if TYPE_CHECKING:
+    from mcp import Client
+    from mcp.client.session import ClientSession
+
+MOST_ROUNDS = 10
+"""Rounds of calls for one question at most."""
+
+
+class LlmClient:
+    """Asks a model, and makes the calls that it wants made, through the broker of a crib.
+
+    Use it as an async context manager, or `close` it; a crib that was given stays open.
+
+    Args:
+        llm_provider: The model: a provider, or its name, such as `anthropic:claude-sonnet-5`.
+        crib: The tools, open.
+        mcp_client: In place of a crib: one connected client of the MCP SDK, or several by id.
+        use_deferred_loading: Tell the model names and descriptions alone, and a schema when a call does not fit it.
+        surface: How the model is told of tools; None decides at the start of a conversation (see
+            `chosen_surface`).
+        max_tool_rounds: Rounds of calls for one question, 1 to 10. Looking things up and mending calls don't count.
+        system: Standing instructions of new conversations.
+        descriptions: With deferred loading, `line` sends the first sentence of each description alone.
+        max_parallel_calls: Calls of one turn that are made at the same time.
+        max_repairs: How often one tool's call may be mended before the mistake counts as a round.
+        max_output: Most tokens of one answer; None leaves it to the provider.
+        result_budget: Most bytes of JSON in one result; a larger one becomes a handle. None takes everything.
+        threshold: Share of the model's window up to which all definitions are told, 0.01 to 0.05.
+        trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
+
+    Raises:
+        UsageError: What is given does not go together, or the provider's name is not known.
+    """
+
+    def __init__(
+        self,
+        llm_provider: Provider | str,
+        crib: Crib | None = None,
+        *,
+        mcp_client: "Client | ClientSession | Mapping[str, Client | ClientSession] | None" = None,
+        use_deferred_loading: bool = False,
+        surface: SurfaceName | None = None,
+        max_tool_rounds: int = 1,
+        system: str = "",
+        descriptions: Descriptions = "full",
+        max_parallel_calls: int = 8,
+        max_repairs: int = 1,
+        max_output: int | None = None,
+        result_budget: int | None = None,
+        threshold: float = DEFAULT_SHARE,
+        trim: bool = False,
+    ) -> None:
+        if crib is not None and mcp_client is not None:
+            raise UsageError("An LlmClient takes a crib or an mcp_client, not both.")
+        if use_deferred_loading and surface not in (None, "deferred"):
+            raise UsageError(
+                f'use_deferred_loading selects the surface "deferred", not "{surface}".', hint="Leave one of them out."
+            )
+        self.provider = provider_by_name(llm_provider) if isinstance(llm_provider, str) else llm_provider
+        self.deferred = DeferredToolManager() if use_deferred_loading else None
+        self.conversation = Conversation(system)
+        self._crib = crib
+        self._owns_crib = crib is None
+        self._clients = mcp_client
+        self._wanted: SurfaceName | None = "deferred" if use_deferred_loading else surface
+        self._descriptions: Descriptions = descriptions
+        self._budget = result_budget
+        self._threshold = threshold
+        self._system = system
+        self._surfaces: dict[SurfaceName, Surface] = {}
+        self._gates: dict[str, anyio.Semaphore] = {}
+        self._opening = anyio.Lock()
+        self._accountant = Accountant()
+        self._limits = Limits(_clamped(max_tool_rounds), max(1, max_parallel_calls), max_repairs, max_output, trim)
+        if surface == "native" and not self.provider.traits.references:
+            self._wanted = "search"
+
+    async def __aenter__(self) -> Self:
+        await self._open_crib()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    @property
+    def max_tool_rounds(self) -> int:
+        """Rounds of calls for one question."""
+        return self._limits.rounds
+
+    def new_conversation(self, system: str | None = None) -> Conversation:
+        """Begin another conversation, which does not replace the client's own."""
+        return Conversation(self._system if system is None else system)
+
+    async def chat(self, text: str, *, conversation: Conversation | None = None) -> ChatResponse:
+        """Ask, and wait for the answer.
+
+        Args:
+            text: The question.
+            conversation: Which conversation it belongs to; None takes the client's own. One question at a time is
+                answered in each.
+
+        Raises:
+            ProviderError: The model failed; see its subclasses.
+            UsageError: There are no words.
+        """
+        response: ChatResponse | None = None
+        async with aclosing(self.stream(text, conversation=conversation)) as events:
+            async for event in events:
+                if isinstance(event, ChatResponse):
+                    response = event
+        assert response is not None
+        return response
+
+    async def stream(self, text: str, *, conversation: Conversation | None = None) -> AsyncGenerator[ClientEvent]:
+        """Ask, and follow how the answer comes about; a `ChatResponse` comes last.
+
+        Args:
+            text: See `chat`.
+            conversation: See `chat`.
+
+        Raises:
+            ProviderError: See `chat`.
+            UsageError: See `chat`.
+        """
+        if not text.strip():
+            raise UsageError("There is nothing to ask: the text is empty.")
+        spoken = self.conversation if conversation is None else conversation
+        # A lock would have to be released by the task that took it, which may not be the one that ends a stream.
+        async with self._gates.setdefault(spoken.id, anyio.Semaphore(1)):
+            surface = await self._surface(spoken)
+            exchange = Exchange(self.provider, surface, spoken, self._limits, self._accountant)
+            async with aclosing(exchange.run(text)) as events:
+                async for event in events:
+                    yield event
+
+    async def close(self) -> None:
+        """Close the provider, and the crib if it is the client's own."""
+        await self.provider.close()
+        if self._owns_crib and self._crib is not None:
+            crib, self._crib = self._crib, None
+            await crib.__aexit__(None, None, None)
+
+    async def _open_crib(self) -> Crib:
+        async with self._opening:
+            if self._crib is None:
+                crib = Crib.from_clients({}) if self._clients is None else crib_of(self._clients)
+                self._crib = await crib.__aenter__()
+            return self._crib
+
+    async def _surface(self, conversation: Conversation) -> Surface:
+        """The surface of a conversation: what it began with, as long as it goes on."""
+        crib = await self._open_crib()
+        name = _known(conversation.surface) or self._wanted
+        if name is None:
+            name = await chosen_surface(crib, self.provider, self._threshold)
+        if self.deferred is not None and not self.deferred.is_initialized:
+            await self.deferred.initialize(crib)
+        if name not in self._surfaces:
+            self._surfaces[name] = self._made(name, crib)
+        return self._surfaces[name]
+
+    def _made(self, name: SurfaceName, crib: Crib) -> Surface:
+        match name:
+            case "all":
+                return AllTools(crib, budget=self._budget)
+            case "deferred":
+                return DeferredTools(crib, budget=self._budget, descriptions=self._descriptions)
+            case "native":
+                return NativeTools(crib, budget=self._budget)
+            case "search":
+                return SearchTools(crib, budget=self._budget)
+
+
+def _known(name: str) -> SurfaceName | None:
+    return name if name in ("all", "deferred", "search", "native") else None
+
+
+def _clamped(rounds: int) -> int:
+    within = min(max(rounds, 1), MOST_ROUNDS)
+    if within != rounds:
+        warnings.warn(f"max_tool_rounds={rounds} was taken as {within}; it goes from 1 to {MOST_ROUNDS}.", stacklevel=3)
+    return within

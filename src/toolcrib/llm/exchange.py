@@ -1,0 +1,278 @@
+"""One question and its answer: the rounds of calls in between, and the repair of those that can't be made."""
+
+from collections import Counter
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+import anyio
+
+from toolcrib.broker import Caller
+from toolcrib.llm.account import Accountant
+from toolcrib.llm.conversation import Conversation
+from toolcrib.llm.events import ChatResponse, ClientEvent, Ended, ToolCall, ToolEnded, ToolStarted, Trimmed, TurnEnded
+from toolcrib.llm.messages import Message, ToolResult, ToolUse, user
+from toolcrib.llm.provider import (
+    NO_USAGE,
+    BrokenAnswerError,
+    ContextTooLongError,
+    Provider,
+    Request,
+    ToolChoice,
+    Turn,
+)
+from toolcrib.llm.results import text_block
+from toolcrib.llm.surfaces.base import Answer, Surface
+
+MOST_SIDE_ROUNDS = 10
+"""Rounds made only of looking things up and mending calls; they don't count as rounds."""
+
+_LARGEST_SHARE = 0.5
+"""Share of a model's window that one result may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What an exchange may take.
+
+    Attributes:
+        rounds: Rounds in which tools are called.
+        parallel: Calls made at the same time.
+        repairs: How often one tool's call may be mended before the mistake counts as a round.
+        max_output: Most tokens of one answer; None leaves it to the provider.
+        trim: Whether a conversation that grows too long is cut at its beginning, rather than ended by an error.
+    """
+
+    rounds: int = 1
+    parallel: int = 8
+    repairs: int = 1
+    max_output: int | None = None
+    trim: bool = False
+
+
+@dataclass(slots=True)
+class Exchange:
+    """Answers one question of a conversation.
+
+    A call that can't be made as it was written is answered with the tool's schema, and is not sent. Where a
+    turn held nothing else, that turn and its answer are shown to the model once and stay out of the
+    conversation; where other calls of the turn were made, or the vendor ties reasoning to the turn, they stay.
+
+    Args:
+        provider: The model.
+        surface: How it is told of tools.
+        conversation: Takes the messages.
+        limits: What the exchange may take.
+        accountant: Counts requests.
+    """
+
+    provider: Provider
+    surface: Surface
+    conversation: Conversation
+    limits: Limits
+    accountant: Accountant
+    _aside: list[Message] = field(default_factory=list[Message], init=False)
+    _mistakes: Counter[str] = field(default_factory=Counter[str], init=False)
+    _calls: list[ToolCall] = field(default_factory=list[ToolCall], init=False)
+    _accounts: list[TurnEnded] = field(default_factory=list[TurnEnded], init=False)
+    _rounds: int = field(default=0, init=False)
+    _side_rounds: int = field(default=0, init=False)
+
+    async def run(self, question: str) -> AsyncGenerator[ClientEvent]:
+        """Ask, call, and ask again until there is an answer; a `ChatResponse` comes last.
+
+        Raises:
+            ProviderError: The model failed. A question that nothing came of yet is taken back.
+        """
+        caller = Caller(conversation=self.conversation.id)
+        if self.conversation.tools is None:
+            self.conversation.tools = await self.surface.tools(caller)
+            self.conversation.surface = self.surface.name
+        before = len(self.conversation.messages)
+        self.conversation.add(user(question))
+        try:
+            while True:
+                turn: Turn | None = None
+                async with aclosing(self._turn()) as events:
+                    async for event in events:
+                        if isinstance(event, Turn):
+                            turn = event
+                        else:
+                            yield event
+                assert turn is not None
+                yield self._accounts[-1]
+                ended = self._ended(turn)
+                if ended is not None:
+                    yield self._response(turn, ended)
+                    return
+                if turn.stop == "paused":
+                    self._settle(turn.message)
+                    continue
+                for use in turn.message.uses:
+                    yield ToolStarted(use.id, use.name, use.arguments)
+                answers = await self._answers(turn.message, caller)
+                for answer in answers:
+                    yield ToolEnded(self._calls_of(answer), answer.result.content)
+                self._take(turn.message, answers)
+        except BaseException:
+            if len(self.conversation.messages) == before + 1:
+                self.conversation.take_back(before)
+            raise
+
+    async def _turn(self) -> AsyncGenerator[ClientEvent | Turn]:
+        """One turn of the model, within its window."""
+        trimmed = self._fit()
+        if trimmed is not None:
+            yield trimmed
+        request = self._request()
+        account = self.accountant.account(request)
+        try:
+            turn: Turn | None = None
+            async with aclosing(self.provider.stream(request)) as events:
+                async for event in events:
+                    if isinstance(event, Turn):
+                        turn = event
+                    else:
+                        yield event
+        except ContextTooLongError:
+            cut = self.conversation.trim(1) if self.limits.trim else 0
+            if not cut:
+                raise
+            yield Trimmed(cut, self.conversation.segment)
+            async with aclosing(self._turn()) as events:
+                async for event in events:
+                    yield event
+            return
+        if turn is None:
+            raise BrokenAnswerError(self.provider.name, "The answer of the model broke off.", hint="Ask again.")
+        self._accounts.append(TurnEnded(turn.usage, account))
+        yield turn
+
+    @property
+    def _used_up(self) -> bool:
+        """Whether the model may call no more tools, and is asked for what it has."""
+        return self._rounds >= self.limits.rounds or self._side_rounds >= MOST_SIDE_ROUNDS
+
+    def _request(self) -> Request:
+        choice: ToolChoice = "none" if self._used_up else "auto"
+        return Request(
+            (*self.conversation.messages, *self._aside),
+            self.conversation.system,
+            self.conversation.tools or (),
+            choice,
+            self.limits.max_output,
+        )
+
+    def _fit(self) -> Trimmed | None:
+        """Cut the conversation's beginning until a request fits the window, where that is wanted.
+
+        Raises:
+            ContextTooLongError: It doesn't fit.
+        """
+        room = self.provider.traits.window - (self.limits.max_output or 0)
+        dropped = 0
+        while (total := self.accountant.account(self._request()).total) > room:
+            exchanges = sum(1 for each in self.conversation.messages if each.role == "user" and each.text)
+            if not self.limits.trim or exchanges < 2:
+                raise ContextTooLongError(
+                    self.provider.name,
+                    f"The conversation has about {total:,} tokens, more than the {room:,} that {self.provider.model} "
+                    "takes.",
+                    hint="Begin another conversation, or let old exchanges be dropped with trim=True.",
+                )
+            dropped += self.conversation.trim(exchanges - 1)
+        return Trimmed(dropped, self.conversation.segment) if dropped else None
+
+    def _ended(self, turn: Turn) -> Ended | None:
+        """How the exchange ends with this turn, or None while it goes on."""
+        if turn.stop == "refused":
+            self._settle(turn.message.without_calls())
+            return "refused"
+        if turn.stop == "length":
+            # The last call may have been cut off, so none is made.
+            self._settle(turn.message.without_calls())
+            return "length"
+        if turn.stop == "paused":
+            return None
+        if not turn.message.uses:
+            self._settle(turn.message if turn.message.parts else None)
+            return "rounds" if self._used_up else "answered"
+        if self._used_up:
+            # Some servers don't know this choice.
+            self._settle(turn.message.without_calls())
+            return "rounds"
+        return None
+
+    def _settle(self, *messages: Message | None) -> None:
+        """Add to the conversation, in place of what was only shown aside."""
+        self._aside.clear()
+        self.conversation.add(*(message for message in messages if message is not None))
+
+    async def _answers(self, message: Message, caller: Caller) -> list[Answer]:
+        """Make the calls of a turn side by side, and answer them in order.
+
+        When this is cancelled, the conversation still gets an answer for each call, which says what is known.
+        """
+        uses = message.uses
+        answers: dict[int, Answer] = {}
+        gate = anyio.CapacityLimiter(self.limits.parallel)
+
+        async def one(place: int, use: ToolUse) -> None:
+            async with gate:
+                answers[place] = await self.surface.answer(use, caller)
+
+        try:
+            async with anyio.create_task_group() as tasks:
+                for place, use in enumerate(uses):
+                    tasks.start_soon(one, place, use)
+        except BaseException:
+            results = [answers[place].result if place in answers else _given_up(use) for place, use in enumerate(uses)]
+            self._settle(message, Message("user", tuple(results)))
+            raise
+        return [self._fitting(answers[place]) for place in range(len(uses))]
+
+    def _fitting(self, answer: Answer) -> Answer:
+        """The answer, unless its result alone would fill the model's window: then one that says so."""
+        size = sum(len(str(block)) for block in answer.result.content) / 3.6
+        limit = self.provider.traits.window * _LARGEST_SHARE
+        if size <= limit:
+            return answer
+        text = (
+            f"{answer.tool_id} was called, but its result of about {int(size):,} tokens is more than this conversation "
+            "can hold. Ask for less, such as a page, a range or fewer fields."
+        )
+        result = ToolResult(answer.result.id, answer.result.name, (text_block(text),), True)
+        return Answer(answer.kind, result, answer.tool_id, answer.arguments)
+
+    def _take(self, message: Message, answers: list[Answer]) -> None:
+        """Put a turn and its answers where they belong, and count the round."""
+        mistaken = [answer for answer in answers if answer.kind == "mistaken"]
+        for answer in mistaken:
+            self._mistakes[answer.tool_id] += 1
+        used_up = any(self._mistakes[answer.tool_id] > self.limits.repairs for answer in mistaken)
+        counts = used_up or any(answer.kind == "called" for answer in answers)
+        results = Message("user", tuple(answer.result for answer in answers))
+        binds = message.binds or self.provider.traits.binds_reasoning
+        if len(mistaken) == len(answers) and not used_up and not binds:
+            self._aside[:] = [*self._aside, message, results]
+        else:
+            self._settle(message, results)
+        if counts:
+            self._rounds += 1
+        else:
+            self._side_rounds += 1
+
+    def _calls_of(self, answer: Answer) -> ToolCall:
+        call = ToolCall(answer.result.id, answer.tool_id, answer.arguments, answer.kind, answer.result.is_error)
+        self._calls.append(call)
+        return call
+
+    def _response(self, turn: Turn, ended: Ended) -> ChatResponse:
+        usage = sum((each.usage for each in self._accounts), NO_USAGE)
+        accounts = tuple(each.account for each in self._accounts)
+        return ChatResponse(turn.message.text, tuple(self._calls), usage, self._rounds, ended, accounts, turn.detail)
+
+
+def _given_up(use: ToolUse) -> ToolResult:
+    text = "The call was given up before its answer came; whether it took effect is not known."
+    return ToolResult(use.id, use.name, (text_block(text),), True)

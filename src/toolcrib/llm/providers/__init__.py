@@ -1,0 +1,1 @@
+"""Providers: one file a vendor's API, each an extra of its own."""

@@ -1,0 +1,301 @@
+"""Anthropic's Messages API, by Anthropic's own SDK (extra `anthropic`).
+
+The rules of the wire are those of the API's reference and of its refusals; the tests hold a server that refuses
+what the API refuses.
+"""
+
+import json
+from collections.abc import AsyncGenerator, Mapping
+from typing import Any, cast
+
+from anthropic import APIConnectionError, APIError, APIStatusError, AsyncAnthropic
+
+from toolcrib.catalog import JsonObject
+from toolcrib.llm.messages import Kept, Message, Part, Text, ToolResult, ToolUse
+from toolcrib.llm.naming import LlmConfiguration
+from toolcrib.llm.provider import (
+    BrokenAnswerError,
+    ContextTooLongError,
+    ProviderAuthError,
+    ProviderBusyError,
+    ProviderError,
+    ProviderEvent,
+    Request,
+    Stop,
+    TextDelta,
+    ThinkingDelta,
+    ToolSpec,
+    Traits,
+    Turn,
+    Usage,
+)
+from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
+from toolcrib.llm.providers.windows import window_of
+from toolcrib.llm.results import as_text
+
+DEFAULT_MODEL = "claude-sonnet-5"
+DEFAULT_OUTPUT = 16_000
+"""Tokens of an answer; the API wants a number."""
+
+_NAME = "anthropic"
+_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+_CACHED: JsonObject = {"type": "ephemeral"}
+_CHOICES: Mapping[str, JsonObject] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
+_STOPS: Mapping[str, Stop] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "tool_use": "tool_use",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "pause_turn": "paused",
+    "refusal": "refused",
+}
+_BUSY = ("overloaded_error", "rate_limit_error", "api_error", "timeout_error")
+
+
+class AnthropicProvider:
+    """A Claude model.
+
+    Args:
+        configuration: Model, key (else `ANTHROPIC_API_KEY`) and address.
+        thinking: The API's `thinking` member; None leaves it out.
+        max_retries: How often the SDK repeats a request that failed for a while.
+    """
+
+    def __init__(
+        self, configuration: LlmConfiguration, *, thinking: JsonObject | None = None, max_retries: int = 2
+    ) -> None:
+        self._model = configuration.model or DEFAULT_MODEL
+        self._thinking = thinking
+        self._client = AsyncAnthropic(
+            api_key=configuration.api_key, base_url=configuration.base_url, max_retries=max_retries
+        )
+
+    @property
+    def name(self) -> str:
+        """See `Provider.name`."""
+        return _NAME
+
+    @property
+    def model(self) -> str:
+        """See `Provider.model`."""
+        return self._model
+
+    @property
+    def traits(self) -> Traits:
+        """See `Provider.traits`; the reasoning of a turn is bound to its place, where there is any."""
+        return Traits(window_of(self._model), references=True, media=True)
+
+    def payload(self, request: Request) -> JsonObject:
+        """See `Provider.payload`.
+
+        The cache is marked behind the standing part and behind the newest message.
+        """
+        messages = [written for message in request.messages if (written := _message(message))["content"]]
+        body: JsonObject = {
+            "model": self._model,
+            "max_tokens": request.max_output or DEFAULT_OUTPUT,
+            "messages": messages,
+        }
+        if request.system.strip():
+            body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
+        if request.tools:
+            body["tools"] = [_tool(tool) for tool in request.tools]
+            body["tool_choice"] = _CHOICES[request.tool_choice]
+            if "system" not in body:
+                _mark_last(body["tools"])
+        if messages:
+            _mark_last(messages[-1]["content"])
+        if self._thinking is not None:
+            body["thinking"] = self._thinking
+        return body
+
+    async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent]:
+        """See `Provider.stream`."""
+        answer = _Answer()
+        try:
+            async with await self._client.messages.create(**self.payload(request), stream=True) as events:
+                async for event in events:
+                    delta = answer.take(event.to_dict(mode="json", warnings=False))
+                    if delta is not None:
+                        yield delta
+        except (APIError, ValueError) as error:
+            raise _provider_error(error) from error
+        yield answer.turn()
+
+    async def close(self) -> None:
+        """See `Provider.close`."""
+        await self._client.close()
+
+
+class _Answer:
+    """Puts an answer together from the events of its stream."""
+
+    def __init__(self) -> None:
+        self._blocks: dict[int, JsonObject] = {}
+        self._json: dict[int, list[str]] = {}
+        self._usage: JsonObject = {}
+        self._stop: str | None = None
+        self._detail = ""
+
+    def take(self, event: JsonObject) -> ProviderEvent | None:
+        """Take an event in; what of it is to be told at once."""
+        match event.get("type"):
+            case "message_start":
+                self._usage |= _given(event["message"].get("usage"))
+            case "content_block_start":
+                self._blocks[event["index"]] = dict(event["content_block"])
+                self._json[event["index"]] = []
+            case "content_block_delta":
+                return self._extend(event["index"], event["delta"])
+            case "message_delta":
+                self._usage |= _given(event.get("usage"))
+                self._stop = event["delta"].get("stop_reason") or self._stop
+                details = cast("JsonObject", event["delta"].get("stop_details") or {})
+                self._detail = str(details.get("explanation") or self._detail)
+            case _:  # pings, and what later revisions add
+                pass
+        return None
+
+    def turn(self) -> Turn:
+        """The whole turn.
+
+        Raises:
+            BrokenAnswerError: The stream ended before the answer did.
+        """
+        if self._stop is None:
+            raise BrokenAnswerError(_NAME, "The answer of the model broke off.", hint="Ask again.")
+        parts = tuple(self._part(index, block) for index, block in sorted(self._blocks.items()))
+        used = self._usage
+        read, written = used.get("cache_read_input_tokens") or 0, used.get("cache_creation_input_tokens") or 0
+        taken = (used.get("input_tokens") or 0) + read + written
+        usage = Usage(taken, used.get("output_tokens") or 0, read, written)
+        return Turn(Message("assistant", parts), _STOPS.get(self._stop, "end"), usage, self._detail)
+
+    def _extend(self, index: int, delta: JsonObject) -> ProviderEvent | None:
+        block = self._blocks[index]
+        match delta.get("type"):
+            case "text_delta":
+                block["text"] = block.get("text", "") + delta["text"]
+                return TextDelta(delta["text"])
+            case "input_json_delta":
+                self._json[index].append(delta["partial_json"])
+            case "thinking_delta":
+                block["thinking"] = block.get("thinking", "") + delta["thinking"]
+                return ThinkingDelta(delta["thinking"])
+            case "signature_delta":
+                block["signature"] = block.get("signature", "") + delta["signature"]
+            case "citations_delta":
+                block["citations"] = [*(block.get("citations") or []), delta["citation"]]
+            case _:
+                pass
+        return None
+
+    def _part(self, index: int, block: JsonObject) -> Part:
+        written = "".join(self._json[index])
+        match block.get("type"):
+            case "text" if not block.get("citations"):
+                return Text(block.get("text", ""))
+            case "tool_use":
+                return _use(block, written)
+            case kind:
+                if written:
+                    block = {**block, "input": json.loads(written)}
+                return Kept(_NAME, block, binds=kind in ("thinking", "redacted_thinking"))
+
+
+def _use(block: JsonObject, written: str) -> ToolUse:
+    arguments: Any = block.get("input") or {}
+    if written.strip():
+        try:
+            arguments = json.loads(written)
+        except ValueError:
+            return ToolUse(block["id"], block["name"], {}, unreadable=written)
+    if not isinstance(arguments, dict):
+        return ToolUse(block["id"], block["name"], {}, unreadable=written)
+    return ToolUse(block["id"], block["name"], cast("JsonObject", arguments))
+
+
+def _given(usage: Any) -> JsonObject:
+    """The counts that an event holds: later ones stand for the whole answer so far."""
+    counts = cast("JsonObject", usage) if isinstance(usage, dict) else {}
+    return {name: value for name, value in counts.items() if value is not None}
+
+
+def _tool(tool: ToolSpec) -> JsonObject:
+    written: JsonObject = {"name": tool.name, "input_schema": rooted(tool.input_schema)}
+    if tool.description:
+        written["description"] = tool.description
+    return {**written, "defer_loading": True} if tool.deferred else written
+
+
+def _message(message: Message) -> JsonObject:
+    return {"role": message.role, "content": [block for part in message.parts for block in _blocks(part)]}
+
+
+def _blocks(part: Part) -> list[JsonObject]:
+    match part:
+        case Text(text):
+            return [{"type": "text", "text": text}] if text.strip() else []
+        case ToolUse(id, name, arguments, unreadable):
+            given = arguments if unreadable is None else {"INVALID_JSON": unreadable}
+            return [{"type": "tool_use", "id": clean_id(id), "name": clean_name(name), "input": given}]
+        case ToolResult(id):
+            return [_result(part, id)]
+        case Kept(provider, data):
+            return [data] if provider == _NAME else []
+
+
+def _result(result: ToolResult, call_id: str) -> JsonObject:
+    content = [block for each in result.content if (block := _result_block(each)) is not None]
+    content += [{"type": "tool_reference", "tool_name": name} for name in result.references]
+    written: JsonObject = {"type": "tool_result", "tool_use_id": clean_id(call_id)}
+    if content:
+        written["content"] = content
+    return {**written, "is_error": True} if result.is_error else written
+
+
+def _result_block(block: JsonObject) -> JsonObject | None:
+    if block.get("type") == "image" and block.get("mimeType") in _IMAGES and block.get("data"):
+        source = {"type": "base64", "media_type": block["mimeType"], "data": block["data"]}
+        return {"type": "image", "source": source}
+    text = as_text(block)
+    return {"type": "text", "text": text} if text.strip() else None
+
+
+def _mark_last(blocks: list[JsonObject]) -> None:
+    """Mark the last block that may be marked."""
+    for place in range(len(blocks) - 1, -1, -1):
+        block = blocks[place]
+        if not block.get("defer_loading") and block.get("type") not in ("thinking", "redacted_thinking"):
+            blocks[place] = {**block, "cache_control": _CACHED}
+            return
+
+
+def _provider_error(error: Exception) -> ProviderError:
+    """What went wrong, told by the error's type rather than its status: in a stream, the status is 200."""
+    message = str(getattr(error, "message", "") or error)
+    if isinstance(error, APIConnectionError):
+        return ProviderError(_NAME, f"Anthropic's API can't be reached: {message}", hint="Check the address.")
+    if not isinstance(error, APIStatusError):
+        return ProviderError(_NAME, f"Anthropic's API failed: {message}")
+    body: Any = error.body
+    told = cast("JsonObject", cast("JsonObject", body).get("error") or {}) if isinstance(body, dict) else {}
+    kind, message = str(told.get("type") or ""), str(told.get("message") or message)
+    if kind in ("authentication_error", "permission_error") or error.status_code in (401, 403):
+        return ProviderAuthError(_NAME, f"Anthropic's API refused the key: {message}", hint="Check ANTHROPIC_API_KEY.")
+    if kind in _BUSY or error.status_code in (429, 500, 503, 504, 529):
+        wait = _seconds(error.response.headers.get("retry-after"))
+        return ProviderBusyError(
+            _NAME, f"Anthropic's API is busy: {message}", hint="Try again later.", retry_after=wait
+        )
+    if "prompt is too long" in message or kind == "request_too_large":
+        return ContextTooLongError(_NAME, message, hint="Begin another conversation.")
+    return ProviderError(_NAME, f"Anthropic's API refused the request: {message}")
+
+
+def _seconds(header: str | None) -> float | None:
+    try:
+        return float(header) if header is not None else None
+    except ValueError:
+        return None

@@ -1,0 +1,93 @@
+"""A model that says what it is told to: for tests and examples, without a network."""
+
+import json
+from collections.abc import AsyncGenerator, Callable, Iterable
+from typing import Any
+
+from toolcrib.catalog import JsonObject
+from toolcrib.llm.messages import Message, Text, ToolUse, message_to_json
+from toolcrib.llm.provider import ProviderError, ProviderEvent, Request, TextDelta, Traits, Turn, Usage
+from toolcrib.schema.ids import short_hash
+from toolcrib.tokens import count_tokens
+
+Step = str | Turn | ToolUse | tuple[ToolUse, ...] | Exception
+"""What a scripted model does next: says words; takes a whole turn; wants one call or several made; fails."""
+
+
+class ScriptedProvider:
+    """A provider that follows a script, and keeps the requests that it was sent.
+
+    Args:
+        script: What to do, turn by turn; a function is given the request and says what to do.
+        traits: What it claims to be able to do.
+
+    Attributes:
+        requests: The requests so far.
+    """
+
+    def __init__(
+        self,
+        script: "Iterable[Step | Callable[[Request], Step]]",
+        *,
+        traits: Traits | None = None,
+        name: str = "scripted",
+    ) -> None:
+        self._script = iter(script)
+        self._traits = traits or Traits(window=200_000)
+        self._name = name
+        self.requests: list[Request] = []
+
+    @property
+    def name(self) -> str:
+        """See `Provider.name`."""
+        return self._name
+
+    @property
+    def model(self) -> str:
+        """See `Provider.model`."""
+        return "script"
+
+    @property
+    def traits(self) -> Traits:
+        """See `Provider.traits`."""
+        return self._traits
+
+    def payload(self, request: Request) -> JsonObject:
+        """See `Provider.payload`."""
+        tools = [
+            {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
+            for tool in request.tools
+        ]
+        messages = [message_to_json(message) for message in request.messages]
+        return {"system": request.system, "tools": tools, "messages": messages, "tool_choice": request.tool_choice}
+
+    async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent]:
+        """See `Provider.stream`."""
+        self.requests.append(request)
+        step = next(self._script, None)
+        if step is None:
+            raise ProviderError(self._name, "The script is at its end.")
+        if callable(step):
+            step = step(request)
+        if isinstance(step, Exception):
+            raise step
+        turn = step if isinstance(step, Turn) else self._turn(step, request)
+        for part in turn.message.parts:
+            if isinstance(part, Text):
+                yield TextDelta(part.text)
+        yield turn
+
+    async def close(self) -> None:
+        """See `Provider.close`."""
+
+    def _turn(self, step: "str | ToolUse | tuple[ToolUse, ...]", request: Request) -> Turn:
+        parts = (Text(step),) if isinstance(step, str) else (step,) if isinstance(step, ToolUse) else step
+        tokens = count_tokens(json.dumps(self.payload(request), ensure_ascii=False))
+        message = Message("assistant", tuple(parts))
+        return Turn(message, "tool_use" if message.uses else "end", Usage(input=tokens, output=1))
+
+
+def use(name: str, arguments: "dict[str, Any] | None" = None, *, call_id: str = "") -> ToolUse:
+    """A call as a scripted model writes it; without an id, one is made of name and arguments."""
+    written = arguments or {}
+    return ToolUse(call_id or f"call_{short_hash(name + json.dumps(written, sort_keys=True), 8)}", name, written)

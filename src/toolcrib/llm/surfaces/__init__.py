@@ -1,0 +1,18 @@
+"""How tools reach a model: one file a way."""
+
+from toolcrib.llm.surfaces.base import Answer, Kind, Surface, SurfaceName
+from toolcrib.llm.surfaces.direct import AllTools, DeferredTools, Descriptions
+from toolcrib.llm.surfaces.native import NativeTools
+from toolcrib.llm.surfaces.search import SearchTools
+
+__all__ = [
+    "AllTools",
+    "Answer",
+    "DeferredTools",
+    "Descriptions",
+    "Kind",
+    "NativeTools",
+    "SearchTools",
+    "Surface",
+    "SurfaceName",
+]

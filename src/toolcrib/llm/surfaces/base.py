@@ -1,0 +1,99 @@
+"""How tools reach a model: the base of the surfaces."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from toolcrib.broker import Caller, InvalidArgumentsError, Options
+from toolcrib.catalog import JsonObject
+from toolcrib.crib import Crib
+from toolcrib.errors import AmbiguousNameError, ToolcribError, UnknownToolError, UsageError, shown
+from toolcrib.llm.messages import ToolResult, ToolUse
+from toolcrib.llm.provider import ToolSpec
+from toolcrib.llm.results import blocks_for_model, text_block
+from toolcrib.metatools import error_text
+from toolcrib.schema import ValidationResult
+
+SurfaceName = Literal["all", "deferred", "search", "native"]
+
+Kind = Literal["called", "looked", "mistaken"]
+"""What a call came to: a tool was called, or the call was refused for good; something was looked up; it could not
+be made as it was written, and may be mended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What becomes of a call that a model wants made.
+
+    Attributes:
+        kind: See `Kind`.
+        result: What the model is told.
+        tool_id: The tool that was meant; the name as written where none was found.
+        arguments: What it was called with.
+    """
+
+    kind: Kind
+    result: ToolResult
+    tool_id: str
+    arguments: JsonObject
+
+
+class Surface(ABC):
+    """Tells a model of tools, and makes the calls that it then wants.
+
+    Args:
+        crib: The tools.
+        budget: Most bytes of JSON in one result; a larger one becomes a handle. None takes everything.
+    """
+
+    name: ClassVar[SurfaceName]
+
+    def __init__(self, crib: Crib, *, budget: int | None = None) -> None:
+        self.crib = crib
+        self.budget = budget
+
+    @abstractmethod
+    async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """What the model is told of, asked for once a conversation."""
+
+    @abstractmethod
+    async def answer(self, use: ToolUse, caller: Caller) -> Answer:
+        """Make a call, whatever is wrong with it: never raises for what a model has written, or a server done."""
+
+    async def called(self, use: ToolUse, name: str, arguments: JsonObject, caller: Caller) -> Answer:
+        """Call a tool, and put whatever comes of it into an answer.
+
+        Args:
+            use: What the model wrote.
+            name: The tool's id, or another spelling of it.
+            arguments: What it is called with.
+            caller: Who calls.
+        """
+        try:
+            outcome = await self.crib.request("tools/call", name, arguments, caller, Options(budget=self.budget))
+        except (InvalidArgumentsError, UnknownToolError, AmbiguousNameError, UsageError) as error:
+            return self.failed(use, error, "mistaken", name, arguments)
+        except ToolcribError as error:
+            return self.failed(use, error, "called", name, arguments)
+        result = ToolResult(use.id, use.name, blocks_for_model(outcome.result), outcome.is_error)
+        return Answer("called", result, outcome.call.target, outcome.call.arguments)
+
+    async def unreadable(self, use: ToolUse, name: str, caller: Caller) -> Answer:
+        """Tell that the arguments of a call are no JSON object, as it is told of arguments that don't fit."""
+        written = f"the arguments must be one JSON object; what was written is {shown(use.unreadable or '')}"
+        try:
+            tool = await self.crib.tool(name, caller=caller)
+        except ToolcribError as error:
+            return self.failed(use, error, "mistaken", name, {})
+        return self.failed(use, InvalidArgumentsError(tool, ValidationResult.invalid(written)), "mistaken", tool.id, {})
+
+    def failed(self, use: ToolUse, error: ToolcribError, kind: Kind, tool_id: str, arguments: JsonObject) -> Answer:
+        """An answer that tells what is wrong, with the whole schema where arguments are."""
+        if isinstance(error, InvalidArgumentsError):
+            tool_id = error.tool.id
+        text = self.worded(error)
+        return Answer(kind, ToolResult(use.id, use.name, (text_block(text),), True), tool_id, arguments)
+
+    def worded(self, error: ToolcribError) -> str:
+        """An error in the words of this surface, whose names may not be the ids."""
+        return error_text(error, longest=None)

@@ -1,0 +1,58 @@
+"""The surface of vendors that hold definitions back until a search result refers to them."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+from toolcrib.broker import Caller
+from toolcrib.crib import SearchAnswer
+from toolcrib.errors import ToolcribError
+from toolcrib.llm.messages import ToolResult, ToolUse
+from toolcrib.llm.provider import ToolSpec
+from toolcrib.llm.results import text_block
+from toolcrib.llm.surfaces.base import Answer, SurfaceName
+from toolcrib.llm.surfaces.direct import AllTools
+from toolcrib.metatools import SEARCH_TOOLS, MetaTools, search_text
+
+_HITS = 8
+
+
+class NativeTools(AllTools):
+    """Every tool with its whole definition, of which the vendor shows the model only what our search found.
+
+    The ranking is ours; what a result refers to, the vendor puts before the model.
+    """
+
+    name: ClassVar[SurfaceName] = "native"
+
+    async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """See `Surface.tools`; the search tool comes first, and is never held back."""
+        held = tuple(replace(tool, deferred=True) for tool in await super().tools(caller))
+        return (await self._search_tool(caller), *held)
+
+    async def answer(self, use: ToolUse, caller: Caller) -> Answer:
+        """See `Surface.answer`."""
+        if use.name != SEARCH_TOOLS:
+            return await super().answer(use, caller)
+        if not len(self._names):
+            await self._listed(caller)
+        query = use.arguments.get("query", "")
+        try:
+            found = await self.crib.search(query if isinstance(query, str) else str(query), limit=_HITS, caller=caller)
+        except ToolcribError as error:
+            return self.failed(use, error, "mistaken", use.name, use.arguments)
+        references = self._references(found)
+        told = search_text(found, "brief", None)
+        result = ToolResult(use.id, use.name, (text_block(told),), references=references)
+        return Answer("looked", result, use.name, use.arguments)
+
+    def _references(self, found: SearchAnswer) -> tuple[str, ...]:
+        """The names of what was found, as the vendor was told of them; a tool that came later is not among them."""
+        names = {self._names.id_of(name): name for name in self._names}
+        return tuple(names[each.tool.id] for each in found.found if each.tool.id in names)
+
+    async def _search_tool(self, caller: Caller) -> ToolSpec:
+        definition = next(each for each in MetaTools(self.crib).definitions(caller) if each["name"] == SEARCH_TOOLS)
+        query = definition["inputSchema"]["properties"]["query"]
+        schema = {"type": "object", "properties": {"query": query}, "required": ["query"]}
+        about = "Find tools by what they do, one action a line; the tools found can then be called."
+        return ToolSpec(SEARCH_TOOLS, about, schema, searches=True)
