@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from toolcrib.catalog import Tool, ToolMetadata, ToolRegistry
     from toolcrib.crib import Crib, SearchAnswer
     from toolcrib.errors import ToolcribError
+    from toolcrib.llm import DeferredToolManager, LlmClient, LlmConfiguration, MCPLlm
     from toolcrib.metatools import MetaTools
     from toolcrib.schema import ValidationResult
     from toolcrib.servers.clients import follow_tools, list_tools_metadata
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "Caller": "toolcrib.broker",
     "Crib": "toolcrib.crib",
+    "DeferredToolManager": "toolcrib.llm",
     "InvalidArgumentsError": "toolcrib.broker",
+    "LlmClient": "toolcrib.llm",
+    "LlmConfiguration": "toolcrib.llm",
+    "MCPLlm": "toolcrib.llm",
     "MetaTools": "toolcrib.metatools",
     "Outcome": "toolcrib.broker",
     "Principal": "toolcrib.broker",
@@ -36,7 +41,11 @@ _HOMES = {
 __all__ = [
     "Caller",
     "Crib",
+    "DeferredToolManager",
     "InvalidArgumentsError",
+    "LlmClient",
+    "LlmConfiguration",
+    "MCPLlm",
     "MetaTools",
     "Outcome",
     "Principal",

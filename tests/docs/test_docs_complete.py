@@ -131,6 +131,7 @@ def test_every_error_is_told_with_its_code() -> None:
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", section("python.md", "Errors"), re.MULTILINE)
     importlib.import_module("toolcrib.broker")
     importlib.import_module("toolcrib.schema")
+    importlib.import_module("toolcrib.llm")
     assert dict(rows) == {each.code: each.__name__ for each in errors(ToolcribError)}
 
 

@@ -1,6 +1,7 @@
 """The example programs do what their texts say; expected values are those of the demo servers' own data."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,23 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @pytest.fixture
-def output(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> str:
+def output(
+    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> str:
     """What a program prints."""
+    monkeypatch.setattr(sys, "argv", [request.param])
     runpy.run_path(str(EXAMPLES / request.param), run_name="__main__")
     return capsys.readouterr().out
 
 
 def test_every_example_is_tested() -> None:
-    tested = {"search_and_call.py", "functions_beside_servers.py", "connected_clients.py", "own_searcher.py"}
+    tested = {
+        "ask_a_model.py",
+        "connected_clients.py",
+        "functions_beside_servers.py",
+        "own_searcher.py",
+        "search_and_call.py",
+    }
     assert {path.name for path in EXAMPLES.glob("*.py")} == tested
 
 
@@ -62,3 +72,14 @@ def test_a_searcher_of_the_programs_own_ranks_by_its_rules(output: str) -> None:
     assert house("look into the scrapbook")[0].startswith("notes.")
     assert house("delete a note")[0] == "notes.delete_note"
     assert "notes.tag_notes" not in house("tags of a note")  # it can take tags away
+
+
+@pytest.mark.parametrize("output", ["ask_a_model.py"], indirect=True)
+def test_a_model_searches_errs_mends_and_answers(output: str) -> None:
+    assert output.splitlines()[:4] == [
+        "[looked: search_tools]",
+        "[mistaken: calendar.find_free_slots]",
+        "[called: calendar.find_free_slots]",
+        "From 9:00 on, the whole day.",
+    ]
+    assert "1 round of calls" in output

@@ -1,6 +1,7 @@
 """The client: rounds, streams, conversations, limits, and what happens when something breaks."""
 
 import json
+import re
 from collections.abc import AsyncIterator
 from itertools import pairwise
 from typing import Any
@@ -266,3 +267,29 @@ async def test_every_request_begins_with_the_last_one(crib: Crib) -> None:
     kept = [payload["messages"] for place, payload in enumerate(payloads) if place != 1]
     for earlier, later in pairwise(kept):
         assert later[: len(earlier)] == earlier
+
+
+@pytest.mark.parametrize("surface", ["deferred", "search"])
+async def test_a_result_over_the_budget_is_kept_and_read_in_pages(surface: Any) -> None:
+    def lines() -> str:
+        """Many lines."""
+        return "\n".join(f"line {number}" for number in range(5_000))
+
+    def read(request: Request) -> Any:
+        return use("read_result", {"handle": handle_of(results(request)[0]), "offset": 4_999})
+
+    def handle_of(preview: str) -> str:
+        found = re.search(r"\br_\w+", preview)
+        assert found, preview
+        return found[0]
+
+    call = use("call_tool", {"name": "local.lines"}) if surface == "search" else use("local__lines")
+    async with Crib.from_clients({}) as crib:
+        crib.add_functions(lines)
+        client, provider = client_over(
+            crib, call, read, "read", surface=surface, result_budget=2_000, max_tool_rounds=3
+        )
+        response = await client.chat("read the last line")
+    assert len(results(provider.requests[1])[0]) < 4_000
+    assert "line 4999" in results(provider.requests[2])[0]
+    assert (response.rounds, [call.kind for call in response.tool_calls]) == (1, ["called", "looked"])

@@ -54,7 +54,8 @@ class LlmClient:
         max_parallel_calls: Calls of one turn that are made at the same time.
         max_repairs: How often one tool's call may be mended before the mistake counts as a round.
         max_output: Most tokens of one answer; None leaves it to the provider.
-        result_budget: Most bytes of JSON in one result; a larger one becomes a handle. None takes everything.
+        result_budget: Most bytes of JSON in one result; a larger one is kept, and read by `read_result`. None takes
+            what the configuration says on the surface `search`, and everything on the others.
         threshold: Share of the model's window up to which all definitions are told, 0.01 to 0.05.
         trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
 

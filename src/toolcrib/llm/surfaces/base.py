@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 from toolcrib.broker import Caller, InvalidArgumentsError, Options
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import Crib
-from toolcrib.errors import AmbiguousNameError, ToolcribError, UnknownToolError, UsageError, shown
+from toolcrib.errors import AmbiguousNameError, ServerError, ToolcribError, UnknownToolError, UsageError, shown
 from toolcrib.llm.messages import ToolResult, ToolUse
 from toolcrib.llm.provider import ToolSpec
 from toolcrib.llm.results import blocks_for_model, text_block
-from toolcrib.metatools import error_text
+from toolcrib.metatools import MetaTools, error_text
 from toolcrib.schema import ValidationResult
 
 SurfaceName = Literal["all", "deferred", "search", "native"]
@@ -19,6 +19,9 @@ SurfaceName = Literal["all", "deferred", "search", "native"]
 Kind = Literal["called", "looked", "mistaken"]
 """What a call came to: a tool was called, or the call was refused for good; something was looked up; it could not
 be made as it was written, and may be mended."""
+
+
+_NOT_DONE = "It waits, and has not been done."
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Surface(ABC):
     def __init__(self, crib: Crib, *, budget: int | None = None) -> None:
         self.crib = crib
         self.budget = budget
+        self.meta = MetaTools(crib)
 
     @abstractmethod
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
@@ -59,6 +63,20 @@ class Surface(ABC):
     @abstractmethod
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """Make a call, whatever is wrong with it: never raises for what a model has written, or a server done."""
+
+    async def looked(self, use: ToolUse, caller: Caller) -> Answer:
+        """Answer a call of a constant tool that calls no other."""
+        if use.unreadable is not None:
+            error = UsageError(f"The arguments of {use.name} must be one JSON object, not {shown(use.unreadable)}.")
+            return self.failed(use, error, "mistaken", use.name, {})
+        try:
+            result = await self.meta.answer(use.name, use.arguments, caller, Options(budget=self.budget))
+        except ServerError as error:
+            return self.failed(use, error, "looked", use.name, use.arguments)
+        except ToolcribError as error:
+            return self.failed(use, error, "mistaken", use.name, use.arguments)
+        told = ToolResult(use.id, use.name, blocks_for_model(result), result.get("isError") is True)
+        return Answer("looked", told, use.name, use.arguments)
 
     async def called(self, use: ToolUse, name: str, arguments: JsonObject, caller: Caller) -> Answer:
         """Call a tool, and put whatever comes of it into an answer.
@@ -75,7 +93,11 @@ class Surface(ABC):
             return self.failed(use, error, "mistaken", name, arguments)
         except ToolcribError as error:
             return self.failed(use, error, "called", name, arguments)
-        result = ToolResult(use.id, use.name, blocks_for_model(outcome.result), outcome.is_error)
+        if outcome.kind == "input_required":
+            content = (text_block(f"{outcome.call.target} asks for an input that can't be given here. {_NOT_DONE}"),)
+            result = ToolResult(use.id, use.name, content, True)
+        else:
+            result = ToolResult(use.id, use.name, blocks_for_model(outcome.result), outcome.is_error)
         return Answer("called", result, outcome.call.target, outcome.call.arguments)
 
     async def unreadable(self, use: ToolUse, name: str, caller: Caller) -> Answer:

@@ -9,6 +9,7 @@ from toolcrib.errors import AmbiguousNameError, ToolcribError, UnknownToolError
 from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
 from toolcrib.llm.surfaces.base import Answer, Surface, SurfaceName
+from toolcrib.metatools import READ_RESULT
 from toolcrib.schema import WireNames, first_sentence
 
 Descriptions = Literal["full", "line"]
@@ -29,6 +30,8 @@ class Direct(Surface):
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""
+        if use.name == READ_RESULT and self.budget is not None:
+            return await self.looked(use, caller)
         if not len(self._names):
             await self._listed(caller)
         tool_id = self._names.id_of(use.name) or use.name
@@ -45,6 +48,13 @@ class Direct(Surface):
             return f"{error.message}{instead}"
         return super().worded(error)
 
+    def _readers(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """The tool that reads what was too large for a result, where results have a budget."""
+        if self.budget is None:
+            return ()
+        read = next(each for each in self.meta.definitions(caller) if each["name"] == READ_RESULT)
+        return (ToolSpec(READ_RESULT, read["description"], read["inputSchema"]),)
+
     async def _listed(self, caller: Caller) -> list[Tool]:
         tools = await self.crib.tools(caller=caller)
         self._names = WireNames(tool.id for tool in tools)
@@ -58,10 +68,9 @@ class AllTools(Direct):
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`."""
-        return tuple(
-            ToolSpec(self._names.name_of(tool.id), tool.description, tool.input_schema)
-            for tool in await self._listed(caller)
-        )
+        listed = await self._listed(caller)
+        told = (ToolSpec(self._names.name_of(tool.id), tool.description, tool.input_schema) for tool in listed)
+        return (*told, *self._readers(caller))
 
 
 class DeferredTools(Direct):
@@ -81,9 +90,9 @@ class DeferredTools(Direct):
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`."""
-        return tuple(
-            ToolSpec(self._names.name_of(tool.id), self._about(tool), _ANYTHING) for tool in await self._listed(caller)
-        )
+        listed = await self._listed(caller)
+        told = (ToolSpec(self._names.name_of(tool.id), self._about(tool), _ANYTHING) for tool in listed)
+        return (*told, *self._readers(caller))
 
     def _about(self, tool: Tool) -> str:
         return tool.description if self._descriptions == "full" else first_sentence(tool.description, LINE_CHARACTERS)

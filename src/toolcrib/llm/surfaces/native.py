@@ -11,7 +11,7 @@ from toolcrib.llm.provider import ToolSpec
 from toolcrib.llm.results import text_block
 from toolcrib.llm.surfaces.base import Answer, SurfaceName
 from toolcrib.llm.surfaces.direct import AllTools
-from toolcrib.metatools import SEARCH_TOOLS, MetaTools, search_text
+from toolcrib.metatools import SEARCH_TOOLS, search_text
 
 _HITS = 8
 
@@ -51,7 +51,7 @@ class NativeTools(AllTools):
         return tuple(names[each.tool.id] for each in found.found if each.tool.id in names)
 
     async def _search_tool(self, caller: Caller) -> ToolSpec:
-        definition = next(each for each in MetaTools(self.crib).definitions(caller) if each["name"] == SEARCH_TOOLS)
+        definition = next(each for each in self.meta.definitions(caller) if each["name"] == SEARCH_TOOLS)
         query = definition["inputSchema"]["properties"]["query"]
         schema = {"type": "object", "properties": {"query": query}, "required": ["query"]}
         about = "Find tools by what they do, one action a line; the tools found can then be called."

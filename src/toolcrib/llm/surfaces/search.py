@@ -2,14 +2,13 @@
 
 from typing import ClassVar
 
-from toolcrib.broker import Caller, Options
+from toolcrib.broker import Caller
 from toolcrib.crib import Crib
-from toolcrib.errors import ServerError, ToolcribError, UsageError, shown
-from toolcrib.llm.messages import ToolResult, ToolUse
+from toolcrib.errors import ToolcribError, UsageError
+from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
-from toolcrib.llm.results import blocks_for_model
 from toolcrib.llm.surfaces.base import Answer, Surface, SurfaceName
-from toolcrib.metatools import CALL_TOOL, MetaTools, tool_call
+from toolcrib.metatools import CALL_TOOL, tool_call
 
 
 class SearchTools(Surface):
@@ -18,41 +17,27 @@ class SearchTools(Surface):
     name: ClassVar[SurfaceName] = "search"
 
     def __init__(self, crib: Crib, *, budget: int | None = None) -> None:
-        super().__init__(crib, budget=budget)
-        self._meta = MetaTools(crib)
+        super().__init__(crib, budget=crib.config.settings.result_budget if budget is None else budget)
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`."""
         return tuple(
-            ToolSpec(each["name"], each["description"], each["inputSchema"]) for each in self._meta.definitions(caller)
+            ToolSpec(each["name"], each["description"], each["inputSchema"]) for each in self.meta.definitions(caller)
         )
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""
-        if not self._meta.knows(use.name):
-            return await self._unknown(use, caller)
-        if use.unreadable is not None:
-            error = UsageError(f"The arguments of {use.name} must be one JSON object, not {shown(use.unreadable)}.")
-            return self.failed(use, error, "mistaken", use.name, {})
-        if use.name == CALL_TOOL:
-            try:
-                name, arguments = tool_call(use.arguments)
-            except UsageError as error:
-                return self.failed(use, error, "mistaken", use.name, use.arguments)
-            return await self.called(use, name, arguments, caller)
-        return await self._looked(use, caller)
-
-    async def _looked(self, use: ToolUse, caller: Caller) -> Answer:
+        if not self.meta.knows(use.name):
+            return await self._by_its_own_name(use, caller)
+        if use.name != CALL_TOOL or use.unreadable is not None:
+            return await self.looked(use, caller)
         try:
-            result = await self._meta.answer(use.name, use.arguments, caller, Options(budget=self.budget))
-        except ServerError as error:
-            return self.failed(use, error, "looked", use.name, use.arguments)
-        except ToolcribError as error:
+            name, arguments = tool_call(use.arguments)
+        except UsageError as error:
             return self.failed(use, error, "mistaken", use.name, use.arguments)
-        told = ToolResult(use.id, use.name, blocks_for_model(result), result.get("isError") is True)
-        return Answer("looked", told, use.name, use.arguments)
+        return await self.called(use, name, arguments, caller)
 
-    async def _unknown(self, use: ToolUse, caller: Caller) -> Answer:
+    async def _by_its_own_name(self, use: ToolUse, caller: Caller) -> Answer:
         """A model may call a tool that it found by its own name; that is as good as through `call_tool`."""
         try:
             tool = await self.crib.tool(use.name, caller=caller)
