@@ -26,7 +26,7 @@ from toolcrib.metatools.forgiving import as_object, text, tool_call, whole_numbe
     ],
 )
 def test_a_call_is_understood(sent: dict[str, Any], arguments: dict[str, Any]) -> None:
-    assert tool_call(sent) == ("s.t", arguments)
+    assert tool_call("call_tool", sent) == ("s.t", arguments)
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_call_is_understood(sent: dict[str, Any], arguments: dict[str, Any]) -
 )
 def test_what_cannot_be_understood_is_said(sent: dict[str, Any], problem: str) -> None:
     with pytest.raises(UsageError, match=problem):
-        tool_call(sent)
+        tool_call("call_tool", sent)
 
 
 def test_text_takes_lists_as_lines_and_null_as_absent() -> None:

@@ -43,7 +43,7 @@ from toolcrib.broker.policy import (
     Step,
     with_policy_warnings,
 )
-from toolcrib.broker.prepare import InvalidArgumentsError
+from toolcrib.broker.prepare import InvalidArgumentsError, mended
 from toolcrib.broker.results import FOLDER as RESULTS_FOLDER
 from toolcrib.broker.results import (
     HANDLE_META,
@@ -136,6 +136,7 @@ __all__ = [
     "Whole",
     "content_of",
     "effect_of",
+    "mended",
     "reason_of",
     "repeats_structure",
     "same_json",

@@ -49,7 +49,14 @@ class Access:
             UnknownToolError: Nothing visible has that name; carries near misses.
             AmbiguousNameError: Several do.
         """
-        visible = self.visible(principal)
+        return self._resolve(name, self.visible(principal))
+
+    def known(self, name: str) -> str:
+        """As `resolve`, for whoever made the policy: what it hides is found too."""
+        self._refresh()
+        return self._resolve(name, VisibleSet(self._registry))
+
+    def _resolve(self, name: str, visible: VisibleSet) -> str:
         if name in visible:
             return name
         if not visible:
@@ -65,8 +72,8 @@ class Access:
     def _visible_of(self, server: str, principal: Principal) -> list[str]:
         """The visible ids of one server. A policy may have to read the definitions for it, so it is kept."""
         version = self._registry.version_of(server)
-        kept, ids = self._parts.get((principal, server), (None, []))
-        if kept != version:
+        kept = self._parts.get((principal, server))
+        if kept is None or kept[0] != version:
             ids = [
                 tool_id
                 for tool_id, name in self._registry.raw_names(server).items()
@@ -74,8 +81,8 @@ class Access:
                     principal, server, ListedTool(tool_id, name, partial(self._registry.tool, tool_id))
                 )
             ]
-            self._parts[principal, server] = (version, ids)
-        return ids
+            kept = self._parts[principal, server] = (version, ids)
+        return kept[1]
 
     def _refresh(self) -> None:
         if self._version != self._registry.version:

@@ -9,7 +9,7 @@ from toolcrib.broker.approvals import Answer, Asking, Pending, definition_digest
 from toolcrib.broker.call import Call, Caller, Options, Outcome, Prepared
 from toolcrib.broker.journal import Journal
 from toolcrib.broker.parking import Parked, Parking
-from toolcrib.broker.policy import Decision
+from toolcrib.broker.policy import NO_READ, Decision
 from toolcrib.broker.waiting import (
     APPROVAL_KEY,
     ApprovalWaitingError,
@@ -172,8 +172,12 @@ class WaitingCalls:
 
         Raises:
             UnknownTokenError: See `Parking.opened`.
+            DeniedError: Only a read is to be gone on with, and it is none.
         """
-        return await self._attend(self._parking.opened(token, caller, asked), options)
+        parked = self._parking.opened(token, caller, asked)
+        if options.only_reads and parked.call.effect != "read":
+            raise denied(parked.call, NO_READ)
+        return await self._attend(parked, options)
 
     async def answered(
         self,

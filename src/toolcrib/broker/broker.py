@@ -15,7 +15,7 @@ from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.parking import Parking, asked_digest
-from toolcrib.broker.policy import Decision, Policy
+from toolcrib.broker.policy import NO_READ, Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
 from toolcrib.broker.repeating import send
 from toolcrib.broker.results import Fit, Whole
@@ -152,12 +152,12 @@ class Broker:
             call = self._call_of_tool(source, tool, prepared, caller)
         else:
             source = self._sources.find(target)
-            if source is None:
+            if source is None or self._access.hides_source(source.id, caller.principal):
                 raise UsageError(f"There is no server {shown(target)}.")
             await source.ensure(self._sources.context(source.id, caller))
             call = Call(method, target, source.id, arguments, caller, None, "read")
         await self._flow.settle(caller)
-        decision = await self._watcher.decided(call, self._policy.decide(call))
+        decision = await self._watcher.decided(call, self._decision(call, options))
         if decision.verdict != "allow":
             allowed = await self._waiting.allowed(call, decision)
             if allowed is None:
@@ -169,6 +169,9 @@ class Broker:
             asked = asked_digest(method, target, arguments)
             outcome = await self._waiting.answered(source, outcome, prepared, decision, options, asked)
         return told(outcome, prepared)
+
+    def _decision(self, call: Call, options: Options) -> Decision:
+        return NO_READ if options.only_reads and call.effect != "read" else self._policy.decide(call)
 
     async def _tool(self, name: str, caller: Caller) -> tuple[Source, Tool]:
         """The tool and its source, connected, with the definition as it is listed now."""

@@ -105,6 +105,7 @@ class Options:
         on_progress: Receives progress; None asks for none.
         budget: Most bytes of JSON that the caller takes in one answer; None takes everything.
         meta: Members for `_meta` of the request, such as trace context.
+        only_reads: Whether only a call that is known to read may be made.
         token: What an earlier answer that waits gave, to come back to the parked call.
         input_responses: The answers to what a parked call asked for, by key.
         client: What stands behind the caller and can be asked on its behalf; None where nothing does.
@@ -116,6 +117,7 @@ class Options:
     on_progress: OnProgress | None = None
     budget: int | None = None
     meta: JsonObject = field(default_factory=dict[str, Any])
+    only_reads: bool = False
     token: str | None = None
     input_responses: JsonObject | None = None
     client: ClientSide | None = None

@@ -31,6 +31,11 @@ class InvalidArgumentsError(ToolcribError):
         return {**super().to_json(), "tool": self.tool.id, "problems": problems}
 
 
+def mended(tool: Tool, arguments: JsonObject) -> JsonObject:
+    """The arguments as a call would send them, whether or not they fit the tool's schema."""
+    return Preparer().prepare(tool, 0, arguments).arguments
+
+
 class Preparer:
     """Prepares arguments, keeping the compiled validators of the tools used last."""
 

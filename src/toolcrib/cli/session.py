@@ -33,6 +33,10 @@ def read_config(files: Sequence[Path] | None) -> Config:
     if not config.paths:
         folder = user_config_dir()
         raise ConfigError(f"No servers are configured: {folder} holds no *.json.", hint=how_to_begin(folder))
+    if config.settings.policy.rules:
+        from toolcrib.broker import with_policy_warnings
+
+        config = with_policy_warnings(config)
     for warning in config.warnings:
         warn(warning)
     return _without_itself(config)

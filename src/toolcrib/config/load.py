@@ -163,6 +163,8 @@ class _Merged:
         unknown = [f"toolcrib.{path}" for path in settings.unknown()]
         if unknown:
             self._warn(origin, [f"{name_keys(unknown)} not known here; kept, without effect."])
+        if settings.policy.rules and self._settings.get("policy", {}).get("rules"):
+            self._warn(origin, ["toolcrib.policy.rules replaces the rules of an earlier file."])
         self._settings = _overlaid(self._settings, _placed(cast("Mapping[str, Any]", given), origin))
 
     def _add_inputs(self, given: object, origin: Path | None) -> None:

@@ -12,22 +12,25 @@ import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.broker import (
+    LOCAL,
     Access,
     Approvals,
     Approver,
     Broker,
+    Call,
+    Caller,
     ChangeControl,
     ConfiguredPolicy,
+    Effect,
+    Explanation,
     JournalReader,
     Parking,
     Pins,
     Policy,
     Watch,
+    mended,
 )
-from toolcrib.catalog import (
-    SnapshotStore,
-    ToolRegistry,
-)
+from toolcrib.catalog import JsonObject, SnapshotStore, Tool, ToolRegistry
 from toolcrib.config import Config, Input, ServerConfig, Switches, Variables, user_state_dir
 from toolcrib.crib.approving import asking_of
 from toolcrib.crib.directory import Directory
@@ -43,7 +46,7 @@ from toolcrib.crib.shared import SharedStore
 from toolcrib.crib.shelf import Shelf
 from toolcrib.crib.sources import SourceTable, list_clients
 from toolcrib.crib.watching import look_at_listings, watch_of
-from toolcrib.errors import StoreError, UsageError
+from toolcrib.errors import StoreError, UsageError, shown
 from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.redact import Secrets
 from toolcrib.search import Searcher, make_searcher
@@ -52,6 +55,8 @@ from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientSession
+
+_MOST_NAMED = 30
 
 SWITCHES_FILE = "switches.json"
 """Where, in the state directory, it stands what the user has switched on and off."""
@@ -83,7 +88,7 @@ class CribBase:
         self._state_dir = Path(state_dir or user_state_dir())
         self._instance = secrets.token_hex(16)
         self._shared = SharedStore(self._state_dir, self._instance, config.settings.store, self._variables)
-        self._sources = SourceTable(self.registry, self.events, self._is_off)
+        self._sources = SourceTable(self.registry, self.events, self._is_off, self._is_hidden)
         self._flow = flow_of(config.settings.data_flow, self._sources.labels)
         policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
         self._access = Access(self.registry, policy)
@@ -128,6 +133,7 @@ class CribBase:
             searcher or make_searcher(config.settings.search.strategy, settings=config.settings.search),
             lambda: [source for source in self._sources if not self._is_off(source.id)],
             Narrowing(self.registry, self._sources, lambda: list(self._sources)),
+            self._sources.effect,
             index_file(config, self._state_dir),
         )
         self._clients = connected_clients(clients or {})
@@ -179,6 +185,31 @@ class CribBase:
         """What is known of each configured server, in the order of the configuration."""
         return [server.status for server in self._sources.servers]
 
+    def effect(self, tool: Tool) -> Effect:
+        """What a call of a tool may do, as the policy takes it."""
+        return self._sources.effect(tool)
+
+    async def explain(self, name: str, arguments: JsonObject | None = None, *, caller: Caller = LOCAL) -> Explanation:
+        """What the configured policy says of a call, and why; nothing is called. It is for whoever made the policy:
+        it tells of hidden tools too.
+
+        Args:
+            name: The tool's id, or another spelling of it.
+            arguments: Of the call; they need not fit the tool's schema.
+            caller: Who would call.
+
+        Raises:
+            UnknownToolError, AmbiguousNameError: No tool that was listed, or several, have that name.
+            UsageError: The policy is the program's own.
+        """
+        self._follow_switches()
+        if not isinstance(self._policy, ConfiguredPolicy):
+            raise UsageError("The policy of this crib is the program's own, and explains nothing.")
+        tool = self.registry.tool(self._access.known(name))
+        params = {"name": tool.name, "arguments": mended(tool, arguments or {})}
+        call = Call("tools/call", tool.id, tool.server, params, caller, tool, self.effect(tool))
+        return self._policy.explain(call)
+
     async def _own(self) -> None:
         """Hold everything that lives as long as the crib, in one task that enters and leaves it."""
         async with anyio.create_task_group() as tasks:
@@ -229,6 +260,9 @@ class CribBase:
         self._dynamic.follow_switches(self._tasks)
         return self._tasks
 
+    def _is_hidden(self, source_id: str, caller: Caller) -> bool:
+        return self._access.hides_source(source_id, caller.principal)
+
     def _is_off(self, server_id: str) -> bool:
         return self._dynamic.is_off(server_id)
 
@@ -253,7 +287,13 @@ class CribBase:
             raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
         return self._pool.get(name)
 
-    def _source_id(self, name: str) -> str:
-        if self._sources.find(name) is not None:
-            return name
-        return self._server(name).id
+    def _source_id(self, name: str, caller: Caller) -> str:
+        """The id of a source that the caller may know of, by its id or its key."""
+        if self._pool is None:
+            raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
+        known = [each for each in self._sources if not self._is_hidden(each.id, caller)]
+        for source in known:
+            if source.id == name or (isinstance(source, McpServer) and source.config.key == name):
+                return source.id
+        ids = ", ".join(each.id for each in known[:_MOST_NAMED]) or "none"
+        raise UsageError(f"There is no server {shown(name)}.", hint=f"The configured ones: {ids}.")

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from toolcrib.broker import with_policy_warnings
+from toolcrib.broker.policy.checking import unfitting
 from toolcrib.config import Config, ServerConfig, load_config, starts_itself, user_config_dir
 from toolcrib.doctor.finding import Finding
 from toolcrib.errors import ConfigError, UsageError, shown
@@ -33,7 +35,7 @@ def read_configuration(files: Sequence[Path]) -> tuple[Config, list[Finding]]:
             findings.append(Finding(CHECK, "problem", None, error.message, error.hint))
         else:
             readable.append(path)
-    config = load_config(readable) if readable else Config()
+    config = with_policy_warnings(load_config(readable)) if readable else Config()
     itself = [key for key, entry in config.servers.items() if starts_itself(entry, config.paths)]
     findings += [
         Finding(
@@ -46,6 +48,18 @@ def read_configuration(files: Sequence[Path]) -> tuple[Config, list[Finding]]:
         for key in itself
     ]
     return replace(config, servers={key: each for key, each in config.servers.items() if key not in itself}), findings
+
+
+def check_rules(config: Config, tool_ids: Sequence[str], listed: Mapping[str, bool]) -> Iterator[Finding]:
+    """Whether the rules of the policy name tools that there are.
+
+    Args:
+        config: The configuration.
+        tool_ids: All tools known.
+        listed: Whether the tools of each configured server are known, by id.
+    """
+    for warning in unfitting(config, tool_ids, listed):
+        yield Finding(CHECK, "warning", None, warning, "Look for the id with: toolcrib search")
 
 
 def check_configuration(config: Config, servers: Mapping[str, ServerConfig]) -> Iterator[Finding]:

@@ -11,7 +11,7 @@ from toolcrib.crib import Crib
 from toolcrib.doctor.addresses import check_addresses
 from toolcrib.doctor.case import Case
 from toolcrib.doctor.commands import check_commands, check_runtimes
-from toolcrib.doctor.configuration import check_configuration
+from toolcrib.doctor.configuration import check_configuration, check_rules
 from toolcrib.doctor.credentials import check_credentials, resolve_servers
 from toolcrib.doctor.definitions import Here, check_schemas, check_sizes, check_texts, count_tools
 from toolcrib.doctor.finding import Diagnosis, Finding
@@ -63,6 +63,9 @@ async def examine(
             findings += await _check_entries(case, None if offline else refresh)
             findings += await anyio.to_thread.run_sync(lambda: list(_check_catalog(case)))
             findings += [*check_always(case), *check_surface(case)]
+            if name is None:
+                listed = {server: case.is_listed(server) for server in servers}
+                findings += check_rules(config, crib.registry.tool_names, listed)
     except (ToolcribError, ExceptionGroup) as error:
         cause = innermost(error)
         if not isinstance(cause, ToolcribError):

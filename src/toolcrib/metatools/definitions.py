@@ -15,6 +15,7 @@ SEARCH_TOOLS = "search_tools"
 GET_TOOL_DETAILS = "get_tool_details"
 CALL_TOOL = "call_tool"
 READ_RESULT = "read_result"
+READ_TOOL = "read_tool"
 SEARCH_SERVERS = "search_available_servers"
 ENABLE_SERVER = "enable_server"
 DISABLE_SERVER = "disable_server"
@@ -24,18 +25,30 @@ DETAILS = ("name", "brief", "signature", "full")
 
 MOST_HITS = 50
 
+_CALL: JsonObject = {
+    "name": {"type": "string", "description": "The tool's id"},
+    "arguments": {
+        "type": "object",
+        "additionalProperties": True,
+        "description": "The tool's arguments by name",
+    },
+}
+
 _count = counter("estimate").count
 """An estimate, so that the definitions don't depend on which counter is installed, and because the vocabulary of
 an exact one takes 0.6 s and 64 MB to load, more than all else that a first `tools/list` needs."""
 
 
-def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int, dynamic: bool = False) -> list[JsonObject]:
+def meta_tools(
+    servers: Iterable[tuple[str, str]], *, token_budget: int, dynamic: bool = False, split: bool = False
+) -> list[JsonObject]:
     """The definitions of the meta-tools.
 
     Args:
         servers: Id and configured description of each visible server, in the order of the configuration.
         token_budget: Most tokens that the servers' names and descriptions may take.
         dynamic: Whether those for servers that are off are among them.
+        split: Whether there is one for calls that only read, beside the one for all calls.
     """
     always = [
         _tool(
@@ -77,14 +90,7 @@ def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int, dynamic
             CALL_TOOL,
             "Call a tool by its id. Arguments are checked against the tool's schema first; if they don't fit, "
             "nothing is called and the answer shows the schema.",
-            {
-                "name": {"type": "string", "description": "The tool's id"},
-                "arguments": {
-                    "type": "object",
-                    "additionalProperties": True,
-                    "description": "The tool's arguments by name",
-                },
-            },
+            _CALL,
             ["name"],
             {"title": "Call a tool", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
         ),
@@ -102,7 +108,18 @@ def meta_tools(servers: Iterable[tuple[str, str]], *, token_budget: int, dynamic
             {"title": "Read a stored result", "readOnlyHint": True, "openWorldHint": False},
         ),
     ]
-    return [*always, *_server_tools()] if dynamic else always
+    return [*always, *([_read_tool()] if split else []), *(_server_tools() if dynamic else [])]
+
+
+def _read_tool() -> JsonObject:
+    """The definition of the tool that a client which approves by name can let pass."""
+    return _tool(
+        READ_TOOL,
+        "Call a tool that only reads, as call_tool does: one that search marks [read]. Others are refused.",
+        _CALL,
+        ["name"],
+        {"title": "Call a tool that only reads", "readOnlyHint": True, "openWorldHint": True},
+    )
 
 
 def _server_tools() -> list[JsonObject]:

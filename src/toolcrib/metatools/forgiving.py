@@ -77,16 +77,20 @@ def flag(arguments: JsonObject, name: str) -> bool:
     return found
 
 
-def tool_call(arguments: JsonObject) -> tuple[str, JsonObject]:
+def tool_call(called: str, arguments: JsonObject) -> tuple[str, JsonObject]:
     """The tool's name and arguments from `{"name", "arguments"}` and its usual variants: `args` for
     `arguments`, JSON text in place of the object, or the arguments put beside the name.
+
+    Args:
+        called: The constant tool that was called.
+        arguments: What it was given.
 
     Raises:
         UsageError: There is no name, or the arguments are no object.
     """
     name_key = next((key for key in _NAME_SPELLINGS if isinstance(arguments.get(key), str)), None)
     if name_key is None:
-        raise UsageError("call_tool needs the tool's id as `name`.", hint="search_tools finds it.")
+        raise UsageError(f"{called} needs the tool's id as `name`.", hint="search_tools finds it.")
     rest = {key: value for key, value in arguments.items() if key != name_key}
     for key in _ARGUMENT_SPELLINGS:
         if key not in rest:

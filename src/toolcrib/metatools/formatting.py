@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from toolcrib.broker import InvalidArgumentsError, Unsettled
+from toolcrib.broker import Effect, InvalidArgumentsError, Unsettled
 from toolcrib.catalog import JsonObject, Tool, to_line
 from toolcrib.crib import Availability, AvailableServer, Enabled, FoundTool, OffServer, SearchAnswer, SourceSummary
 from toolcrib.errors import ToolcribError
@@ -43,7 +43,7 @@ def search_text(
     elif not answer.found and not answer.unknown:
         lines.append("Nothing found. Try other words for the action and its object; an empty query lists the servers.")
     for group in _by_server(answer.found):
-        lines += [_hit_text(tool, detail, is_changed(tool)) for tool in group]
+        lines += [_hit_text(each, detail, is_changed(each.tool)) for each in group]
     if cursor is not None:
         left = answer.total - answer.offset - len(answer.found)
         lines.append(f'{"At least " if answer.at_least else ""}{left} more with cursor "{cursor}".')
@@ -80,16 +80,18 @@ def enabled_text(enabled: Enabled) -> str:
     return f"{enabled.id} is on, with {_tools(len(enabled.tools))}{named}. search_tools finds them now."
 
 
-def details_text(tool: Tool, *, changed: bool = False) -> str:
-    """A tool's full definition as one JSON object: its id, signature, an example call, and the definition with
-    exactly the values that the server sent. What is hidden in it is written as escapes, and told.
+def details_text(tool: Tool, effect: Effect, *, changed: bool = False) -> str:
+    """A tool's full definition as one JSON object: its id, what a call of it may do, signature, an example call, and
+    the definition with exactly the values that the server sent. What is hidden in it is written as escapes, and told.
 
     Args:
         tool: The tool.
+        effect: What a call of it may do.
         changed: Whether it is known to have changed since it was first used.
     """
     members = {
         "id": tool.id,
+        "effect": effect,
         **definition_remarks(tool, changed=changed),
         "signature": tool_signature(tool),
         "example": {"name": tool.id, "arguments": example_call(tool.input_schema)},
@@ -153,23 +155,26 @@ def _tools(count: int) -> str:
     return "1 tool" if count == 1 else f"{count} tools"
 
 
-def _by_server(found: Iterable[FoundTool]) -> list[list[Tool]]:
+def _by_server(found: Iterable[FoundTool]) -> list[list[FoundTool]]:
     """The tools of each server together, servers in the order of their best hit."""
-    groups: dict[str, list[Tool]] = {}
+    groups: dict[str, list[FoundTool]] = {}
     for each in found:
-        groups.setdefault(each.tool.server, []).append(each.tool)
+        groups.setdefault(each.tool.server, []).append(each)
     return list(groups.values())
 
 
-def _hit_text(tool: Tool, detail: str, changed: bool) -> str:
+def _hit_text(found: FoundTool, detail: str, changed: bool) -> str:
+    tool = found.tool
     if detail == "name":
         return tool.id
     if detail == "full":
-        return details_text(tool, changed=changed)
+        return details_text(tool, found.effect, changed=changed)
     about = first_sentence(tool.description, BRIEF_CHARACTERS) or tool.title
     head = tool_signature(tool) if detail == "signature" else tool.id
+    # What nothing tells of is left out: it would stand at most tools of most servers.
+    mark = "" if found.effect == "unknown" else f" [{found.effect}]"
     remarks = [f"[{each}]" for each in tool_remarks(tool, changed=changed)]
-    return "\n  ".join(filter(None, (head, about, *remarks)))
+    return "\n  ".join(filter(None, (head + mark, about, *remarks)))
 
 
 def _sources_text(sources: Iterable[SourceSummary]) -> str:

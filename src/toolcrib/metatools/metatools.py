@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import cast
 
-from toolcrib.broker import LOCAL, Caller, Excerpt, Options, UnknownTokenError, content_of, text_of
+from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Principal, UnknownTokenError, content_of, text_of
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
@@ -15,6 +15,7 @@ from toolcrib.metatools.definitions import (
     GET_TOOL_DETAILS,
     MOST_HITS,
     READ_RESULT,
+    READ_TOOL,
     SEARCH_SERVERS,
     SEARCH_TOOLS,
     meta_tools,
@@ -58,21 +59,27 @@ class MetaTools:
 
     def __init__(self, crib: Crib) -> None:
         self._crib = crib
-        self._definitions: list[JsonObject] | None = None
+        self._definitions: dict[Principal, list[JsonObject]] = {}
 
     def definitions(self, caller: Caller = LOCAL) -> list[JsonObject]:
-        """The definitions that a model sees: the same in every answer."""
-        if self._definitions is None:
+        """The definitions that a model sees: for one principal the same in every answer."""
+        found = self._definitions.get(caller.principal)
+        if found is None:
             settings = self._crib.config.settings
-            self._definitions = meta_tools(
-                self._crib.configured(), token_budget=settings.servers_description, dynamic=settings.dynamic.enabled
+            found = self._definitions[caller.principal] = meta_tools(
+                self._crib.configured(caller),
+                token_budget=settings.servers_description,
+                dynamic=settings.dynamic.enabled,
+                split=settings.split_by_effect,
             )
-        return self._definitions
+        return found
 
     def knows(self, name: str) -> bool:
         """Whether that is one of the constant tools."""
         if name in {SEARCH_SERVERS, ENABLE_SERVER, DISABLE_SERVER}:
             return self._crib.config.settings.dynamic.enabled
+        if name == READ_TOOL:
+            return self._crib.config.settings.split_by_effect
         return name in {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL, READ_RESULT}
 
     async def call(
@@ -106,8 +113,9 @@ class MetaTools:
             answer = await find(arguments, caller)
             self._crib.note_discovery(text_of(answer), compact(self.definitions(caller)), caller)
             return answer
-        if name == CALL_TOOL:
-            return await self._call(arguments, caller, self._within_budget(options or Options()))
+        if name in {CALL_TOOL, READ_TOOL}:
+            chosen = replace(self._within_budget(options or Options()), only_reads=name == READ_TOOL)
+            return await self._call(name, arguments, caller, chosen)
         if name == READ_RESULT:
             return await self._read(arguments, caller, self._within_budget(options or Options()))
         return text_result(await self._servers(name, arguments, caller))
@@ -145,7 +153,8 @@ class MetaTools:
         for name in wanted:
             try:
                 tool = await self._crib.tool(name, caller=caller)
-                blocks.append({"type": "text", "text": details_text(tool, changed=self._crib.changes.is_changed(tool))})
+                effect, changed = self._crib.effect(tool), self._crib.changes.is_changed(tool)
+                blocks.append({"type": "text", "text": details_text(tool, effect, changed=changed)})
             except ToolcribError as error:
                 failed += 1
                 blocks.append({"type": "text", "text": error_text(error)})
@@ -183,8 +192,8 @@ class MetaTools:
         page = await self._crib.read_result(handle, wanted, caller=caller)
         return _noted({"content": list(page.content), "isError": False}, {}, [])
 
-    async def _call(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
-        name, inner = tool_call(arguments)
+    async def _call(self, called: str, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
+        name, inner = tool_call(called, arguments)
         outcome = await self._crib.request("tools/call", name, inner, caller, options)
         if outcome.kind == "input_required":
             return {**outcome.result, "requestState": outcome.token}

@@ -30,6 +30,9 @@ class Decision:
 
 ALLOW = Decision("allow")
 
+NO_READ = Decision("deny", "it is not known only to read; call_tool calls such tools.", "read_tool")
+"""Of a call that is to be made only if it is known to read, and is not."""
+
 
 @dataclass(frozen=True, slots=True)
 class ListedTool:
