@@ -181,6 +181,8 @@ CALLERS = {
     "AsksInCall": to(answers(says="List roots not supported")),
     "ListsByCapabilities": to(answers()),
     "ListsToCallersAlone": to(fails("can't list its tools: no roots, no tools")),
+    "Private": to(answers()),
+    "Public": to(answers()),
     "CrashAfterList": to(either(r"ended|has ended|left alone for")),
     "Flood": to(answers("flood", reports=5_000, says="5000"), answers()),
 }

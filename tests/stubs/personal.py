@@ -84,6 +84,58 @@ class Flood(Stub):
         sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
 
 
+class Private(Stub):
+    """Lists other tools each time, and says that each list and resource is private, and fresh for a minute; at each
+    call of `change` it says that all has changed."""
+
+    eras = ("modern",)
+    claims = ("tools", "resources")
+    tells_of_changes = True
+    scope = "private"
+    words = ("giraffe", "walrus", "pelican", "hedgehog", "jackdaw")
+    listed = read = 0
+    subscription = None
+
+    def answer(self, method, params, request_id):
+        if method == "tools/list":
+            self.listed += 1
+            tools = [tool("echo"), tool(f"seen_{self.listed}"), tool("change")]
+            tools[0]["description"] = f"Made for the {self.words[self.listed % len(self.words)]}."
+            return self.kept({"tools": tools})
+        if method == "resources/read":
+            self.read += 1
+            return self.kept({"contents": [{"uri": params["uri"], "text": str(self.read)}]})
+        if method == "resources/list":
+            self.read += 1
+            return self.kept({"resources": [{"uri": f"number:{self.read}", "name": "r"}]})
+        if method == "subscriptions/listen":
+            self.subscription = {"io.modelcontextprotocol/subscriptionId": request_id}
+            self.tell("subscriptions/acknowledged", notifications=params["notifications"])
+            return None
+        return super().answer(method, params, request_id)
+
+    def call(self, name, arguments, params, request_id):
+        if name == "change":
+            self.tell("tools/list_changed")
+            self.tell("resources/list_changed")
+            self.tell("resources/updated", uri="a:b")
+        return super().call(name, arguments, params, request_id)
+
+    def tell(self, what, **params):
+        """Notify the subscriber."""
+        self.notify(f"notifications/{what}", {"_meta": self.subscription, **params})
+
+    def kept(self, result):
+        """A result with what it says of itself."""
+        return {**result, "resultType": "complete", "ttlMs": 60_000, "cacheScope": self.scope}
+
+
+class Public(Private):
+    """The same for everybody."""
+
+    scope = "public"
+
+
 PERSONAL = {
     kind.__name__: kind for kind in list(globals().values()) if isinstance(kind, type) and issubclass(kind, Stub)
 }

@@ -53,7 +53,7 @@ class Preparer:
             arguments: As the caller gave them; never changed.
         """
         try:
-            validator = self._validators.get(tool.input_schema, key=(tool.id, version))
+            validator = self._validators.get(tool.input_schema, key=(tool.key, version))
         except UnusableSchemaError as error:
             return Prepared(arguments, ValidationResult.valid(), unvalidated=error.reason)
         coerced = coerce(arguments, validator)

@@ -2,12 +2,12 @@
 
 from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions, to_line
 from toolcrib.catalog.metadata import ToolMetadata
+from toolcrib.catalog.parts import LOCAL_PRINCIPAL, owner_of, part_name, public_name
 from toolcrib.catalog.registry import ToolRegistry
 from toolcrib.catalog.sent import as_sent, definition_tokens
 from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
 from toolcrib.catalog.source import (
     LIST_MEMBERS,
-    LOCAL_PRINCIPAL,
     NO_CONTEXT,
     ClientSide,
     ListMethod,
@@ -41,5 +41,8 @@ __all__ = [
     "VisibleSet",
     "as_sent",
     "definition_tokens",
+    "owner_of",
+    "part_name",
+    "public_name",
     "to_line",
 ]

@@ -7,6 +7,7 @@ from typing import Any, Protocol, cast
 
 from toolcrib.catalog.definitions import Definitions, MemoryDefinitions
 from toolcrib.catalog.metadata import ToolMetadata
+from toolcrib.catalog.parts import LOCAL_PRINCIPAL, owner_of, part_name, public_name
 from toolcrib.catalog.tool import JsonObject, Tool
 from toolcrib.errors import LostListingError, StoreError, UnknownToolError
 from toolcrib.schema import tool_ids
@@ -46,6 +47,7 @@ class ToolRegistry:
         self._parts: dict[str | None, _Part] = {}
         self._parsed: OrderedDict[str, Tool] = OrderedDict()
         self._ids: dict[str, Mapping[str, str]] = {}
+        self._private: set[str] = set()
         self._version = 0
 
     @property
@@ -60,8 +62,8 @@ class ToolRegistry:
 
     @property
     def count(self) -> int:
-        """How many tools there are."""
-        return sum(len(part.keys) for part in self._parts.values())
+        """How many tools there are; those that are listed to one principal alone don't count."""
+        return sum(1 for _ in self)
 
     @property
     def tool_names(self) -> list[str]:
@@ -71,7 +73,26 @@ class ToolRegistry:
     @property
     def servers(self) -> list[str]:
         """The ids of the servers that have a part."""
-        return [server for server in self._parts if server is not None]
+        return list(dict.fromkeys(map(public_name, self.parts)))
+
+    @property
+    def parts(self) -> list[str]:
+        """The names of the parts of servers; see `toolcrib.catalog.parts`."""
+        return [part for part in self._parts if part is not None]
+
+    def part_for(self, server: str, principal: str) -> str | None:
+        """The part that a principal sees of a server: its own, else the one that is everybody's; None where the
+        server was not listed for it.
+
+        Args:
+            server: The server's id.
+            principal: The principal's name.
+        """
+        own = part_name(server, principal)
+        if own in self._parts:
+            return own
+        hidden = server not in self._parts or (server in self._private and principal != LOCAL_PRINCIPAL)
+        return None if hidden else server
 
     def cache_from_tools(
         self, tools: "Iterable[Tool | _Model | Mapping[str, Any]] | _ListResult", *, server: str | None = None
@@ -97,7 +118,15 @@ class ToolRegistry:
         """
         self.put(MemoryDefinitions(maps), server=server)
 
-    def put(self, definitions: Definitions, *, server: str | None = None, ids: Mapping[str, str] | None = None) -> None:
+    def put(
+        self,
+        definitions: Definitions,
+        *,
+        server: str | None = None,
+        ids: Mapping[str, str] | None = None,
+        private: bool = False,
+        owner: str = "",
+    ) -> None:
         """Cache definitions that are kept elsewhere, such as in a snapshot.
 
         Args:
@@ -105,6 +134,8 @@ class ToolRegistry:
             server: Id of the server whose part is replaced; None replaces everything.
             ids: Tool ids by raw name where they are settled already; None settles them, keeping those that
                 this registry gave before.
+            private: Whether the server lists them for nobody but whom it was asked for.
+            owner: The principal that a private listing was made for; empty for the local user.
         """
         names = {name: index for index, name in enumerate(definitions.names)}
         if server is None:
@@ -112,17 +143,26 @@ class ToolRegistry:
             keys = names
         else:
             self._parts.pop(None, None)
+            own = part_name(server, owner) if private else server
             if ids is None:
-                before = self._ids.get(server, {})
+                before = self._ids.get(own, {})
                 ids = {**before, **tool_ids(server, names, before)}
-            self._ids[server] = ids
-            keys = {ids[name]: index for name, index in names.items()}
+            self._ids[own] = ids
+            keys = {part_name(ids[name], owner if own != server else ""): index for name, index in names.items()}
+            if private and own == server:
+                self._private.add(server)
+            elif not private:
+                self._private.discard(server)
+            server = own
         self._changed()
         self._parts[server] = _Part(keys, names, definitions, self._version)
 
     def remove(self, server: str) -> None:
-        """Forget one server's tools."""
-        if self._parts.pop(server, None) is not None:
+        """Forget one server's tools, or those of one part of it."""
+        gone = [part for part in self.parts if server in {part, public_name(part)}]
+        for part in gone:
+            del self._parts[part]
+        if gone:
             self._changed()
 
     def invalidate_all(self) -> None:
@@ -175,11 +215,11 @@ class ToolRegistry:
         return tool
 
     def tools(self, server: str | None = None) -> Iterator[Tool]:
-        """All tools, or those of one server; each parsed when it is reached."""
-        for part_server in list(self._parts) if server is None else [server]:
-            part = self._parts.get(part_server)
+        """All tools, or those of one server or part; each parsed when it is reached."""
+        for name in self._everybodys() if server is None else [server]:
+            part = self._parts.get(name)
             for key in part.keys if part else ():
-                yield self._read(part_server, key)
+                yield self._read(name, key)
 
     def version_of(self, server: str) -> int:
         """The version at which one server's tools last changed; -1 when it has none."""
@@ -187,12 +227,12 @@ class ToolRegistry:
         return part.version if part else -1
 
     def keys(self, server: str) -> list[str]:
-        """The tool ids of one server, in the order of its listing."""
+        """The tool ids of one server, or the keys of one part, in the order of its listing."""
         part = self._parts.get(server)
         return list(part.keys) if part else []
 
     def raw_names(self, server: str) -> dict[str, str]:
-        """The tool ids of one server with the names on the wire."""
+        """The same with the names on the wire."""
         part = self._parts.get(server)
         return {key: part.definitions.names[index] for key, index in part.keys.items()} if part else {}
 
@@ -203,8 +243,11 @@ class ToolRegistry:
         return isinstance(name, str) and self.has_tool(name)
 
     def __iter__(self) -> Iterator[str]:
-        for part in list(self._parts.values()):
-            yield from part.keys
+        for name in self._everybodys():
+            yield from self._parts[name].keys
+
+    def _everybodys(self) -> list[str | None]:
+        return [name for name in self._parts if name is None or not owner_of(name)]
 
     def _changed(self) -> None:
         self._parsed.clear()
@@ -215,11 +258,11 @@ class ToolRegistry:
         alone = self._parts.get(None)
         if alone is not None:
             return (None, name) if name in alone.keys else None
-        server = name.partition(".")[0]
+        server = part_name(name.partition(".")[0], owner_of(name))
         part = self._parts.get(server)
         if part is not None and name in part.keys:
             return server, name
-        bare = [(owner, part) for owner, part in self._parts.items() if name in part.names]
+        bare = [(each, self._parts[each]) for each in self._everybodys() if name in self._parts[each].names]
         if len(bare) != 1:
             return None
         owner, part = bare[0]
@@ -232,8 +275,10 @@ class ToolRegistry:
         try:
             definition = part.definitions.read(index)
         except StoreError as error:
-            raise LostListingError(server or "", error.message, hint=error.hint) from error
-        return Tool(key, server or "", part.definitions.names[index], definition)
+            raise LostListingError(public_name(server or ""), error.message, hint=error.hint) from error
+        return Tool(
+            public_name(key), public_name(server or ""), part.definitions.names[index], definition, owner_of(key)
+        )
 
 
 def _as_map(tool: Any) -> Mapping[str, Any]:

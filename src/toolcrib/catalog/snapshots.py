@@ -59,6 +59,19 @@ class Snapshot:
         return self.protocol_version >= "2026"
 
     @property
+    def title(self) -> str:
+        """What the server calls itself: its title, else its name; empty where it does not tell."""
+        info = self.discovered.get("serverInfo")
+        meta = self.discovered.get("_meta")
+        if not isinstance(info, dict) and isinstance(meta, dict):
+            info = cast("dict[str, Any]", meta).get("io.modelcontextprotocol/serverInfo")
+        if not isinstance(info, dict):
+            return ""
+        about = cast("dict[str, Any]", info)
+        title = about.get("title") or about.get("name")
+        return title if isinstance(title, str) else ""
+
+    @property
     def instructions(self) -> str:
         """The server's own instructions; empty when it has none."""
         text = self.discovered.get("instructions")

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from toolcrib.catalog.parts import LOCAL_PRINCIPAL
 from toolcrib.catalog.tool import JsonObject
 
 ListMethod = Literal["tools/list", "resources/list", "resources/templates/list", "prompts/list"]
@@ -19,10 +20,6 @@ LIST_MEMBERS: Mapping[ListMethod, str] = {
     "prompts/list": "prompts",
 }
 """The member of a list result that holds the entries."""
-
-
-LOCAL_PRINCIPAL = "local"
-"""The name of the local user, on whose behalf everything is fetched that nobody in particular asked for."""
 
 
 class OnProgress(Protocol):

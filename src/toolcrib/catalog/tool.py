@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
+from toolcrib.catalog.parts import part_name
+
 JsonObject = dict[str, Any]
 """A JSON object as parsed: members in the order of the text, nothing dropped or renamed."""
 
@@ -17,12 +19,19 @@ class Tool:
         server: Id of the source.
         name: The tool's name on the wire, as the server spells it.
         definition: The whole definition as the server sent it: never changed, never trimmed.
+        owner: The principal that it is listed to alone; empty where it is not one's own.
     """
 
     id: str
     server: str
     name: str
     definition: JsonObject
+    owner: str = ""
+
+    @property
+    def key(self) -> str:
+        """What it goes by in the catalog: its id, and whose it is."""
+        return part_name(self.id, self.owner)
 
     @property
     def title(self) -> str:

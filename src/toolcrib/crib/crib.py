@@ -5,6 +5,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from anyio.abc import TaskGroup
+
 from toolcrib.broker import (
     LOCAL,
     Approver,
@@ -193,9 +195,9 @@ class Crib(CribBase):
             UsageError: There is no such server, or the query is malformed.
         """
         if server is not None:
-            server = self._source_id(server, caller)
+            server = self._source_id(server)
         tasks = self._follow_switches()
-        missing = await self._listings.wait_for_first(tasks, server) if self._lists_first else []
+        missing = await self._first_listings(tasks, server, caller) if self._lists_first else []
         answer = await self._listings.answered(
             lambda: self._finder.search(
                 query,
@@ -203,7 +205,7 @@ class Crib(CribBase):
                 limit=limit,
                 offset=offset,
                 only=Only(server, tag, read_only, self._dynamic.aside),
-                missing=[each for each in missing if not self._is_hidden(each, caller)],
+                missing=missing,
             )
         )
         if offset or tag is not None:
@@ -217,7 +219,7 @@ class Crib(CribBase):
         """
         tasks = self._follow_switches()
         if self._lists_first:
-            await self._listings.wait_for_first(tasks, None)
+            await self._first_listings(tasks, None, caller)
 
         async def ask() -> list[Tool]:
             return self.known_tools(caller=caller)
@@ -231,7 +233,14 @@ class Crib(CribBase):
             LostListingError: A stored listing can't be read.
         """
         visible = self._access.visible(caller.principal)
-        return [tool for tool in self.registry.tools() if tool.id in visible and not self._is_off(tool.server)]
+        parts = (self.registry.part_for(server, caller.principal.name) for server in self.registry.servers)
+        return [
+            tool
+            for part in parts
+            if part is not None
+            for tool in self.registry.tools(part)
+            if tool.key in visible and not self._is_off(tool.server)
+        ]
 
     async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
         """One tool with its full definition, by its id or another spelling of it.
@@ -248,7 +257,7 @@ class Crib(CribBase):
                 tool_id = self._access.resolve(name, caller.principal)
             except UnknownToolError as error:
                 if not await self._sources.learn(name, caller):
-                    raise self._dynamic.explained(error, caller) from None
+                    raise self._dynamic.explained(error) from None
                 tool_id = self._access.resolve(name, caller.principal)
             return self.registry.tool(tool_id)
 
@@ -291,7 +300,7 @@ class Crib(CribBase):
                 lambda: self._broker.request(method, target, arguments, caller, options or Options())
             )
         except UnknownToolError as error:
-            raise self._dynamic.explained(error, caller) from None
+            raise self._dynamic.explained(error) from None
 
     async def available(self, query: str = "", *, caller: Caller = LOCAL) -> Availability:
         """Find servers that are on, off, or only known from a registry, by what they are for.
@@ -371,13 +380,10 @@ class Crib(CribBase):
         if self._journal is not None:
             self._journal.discovered(caller, answer, surface)
 
-    def configured(self, caller: Caller = LOCAL) -> list[tuple[str, str]]:
-        """Id and configured description of each source that is on from the start and that the caller may know of:
-        nothing that a server said."""
+    def configured(self) -> list[tuple[str, str]]:
+        """Id and configured description of each source that is on from the start: nothing that a server said."""
         rows: list[tuple[str, str]] = []
         for source in self._sources:
-            if self._is_hidden(source.id, caller):
-                continue
             if isinstance(source, McpServer):
                 if not self._dynamic.starts_off(source):
                     rows.append((source.id, source.config.options.description))
@@ -394,6 +400,11 @@ class Crib(CribBase):
         chosen = self._sources.servers if server is None else [self._server(server)]
         await self._listings.refresh(chosen)
         return [each.status for each in chosen]
+
+    async def _first_listings(self, tasks: TaskGroup, server: str | None, caller: Caller) -> list[str]:
+        return await self._listings.wait_for_first(
+            tasks, server, lambda server_id: self._sources.context(server_id, caller)
+        )
 
     def _put_definitions(self, source: LocalFunctions) -> None:
         self._sources.take(source.id, source.definitions)

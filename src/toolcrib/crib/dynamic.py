@@ -18,7 +18,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.broker import Access, Caller, Principal
-from toolcrib.catalog import Snapshot, ToolRegistry
+from toolcrib.catalog import Snapshot, ToolRegistry, public_name
 from toolcrib.config import Config, Input, ServerConfig, Switches
 from toolcrib.crib.availability import Availability, AvailableServer, AvailableState, Enabled
 from toolcrib.crib.directory import Directory
@@ -168,10 +168,10 @@ class Dynamic:
         self._shelf.take(self._turned_off())
         return await self._shelf.fitting(query, caller.principal, only)
 
-    def explained(self, error: UnknownToolError, caller: Caller) -> UnknownToolError:
+    def explained(self, error: UnknownToolError) -> UnknownToolError:
         """The same error, with what enabling would take where the name begins with a server that is off."""
         head = error.name.replace("__", ".").replace("/", ".").partition(".")[0]
-        server = self._find(head, caller) if self._offers else None
+        server = self._find(head) if self._offers else None
         if server is None or not self.is_off(server.id) or not self._may_turn(server):
             return error
         hint = f'{server.id} is off; enable_server("{server.id}") makes its tools available.'
@@ -187,9 +187,7 @@ class Dynamic:
         """
         off = self._turned_off()
         self._shelf.take(off)
-        rows = {
-            each.id: self._row(each, caller.principal) for each in self._sources.servers if self._is_told(each, caller)
-        }
+        rows = {each.id: self._row(each, caller.principal) for each in self._sources.servers if self._is_told(each)}
         rows = {name: row for name, row in rows.items() if row.tools != 0}
         if not query.strip():
             return Availability(list(rows.values()))
@@ -223,7 +221,7 @@ class Dynamic:
             DeniedError: It is not left to a model.
             ServerError: It can't be reached; it stays off.
         """
-        server = self._find(name, caller)
+        server = self._find(name)
         if server is None:
             server = await self._from_registry(name)
         elif self.is_off(server.id) and not self._may_turn(server):
@@ -234,7 +232,7 @@ class Dynamic:
         if was_disabled:
             server.switch(on=True)
         try:
-            await server.ensure()
+            await server.ensure(self._sources.context(server.id, caller))
         except BaseException:
             if was_disabled and server.id not in self._on:
                 server.switch(on=False)
@@ -244,8 +242,8 @@ class Dynamic:
         self._on.add(server.id)
         self._aside -= {server.id}
         self._listings.take_stored(server)
-        visible = self._access.visible(caller.principal)
-        return Enabled(server.id, [each for each in self._registry.keys(server.id) if each in visible])
+        self._listings.is_listed_for(server, caller.principal.name)
+        return Enabled(server.id, [public_name(key) for key in self._seen(server.id, caller.principal)])
 
     async def disable(self, name: str, caller: Caller) -> str:
         """Take a server's tools out of searches, and let it stop; returns its id.
@@ -254,7 +252,7 @@ class Dynamic:
             UsageError: There is no such server.
             DeniedError: It is not left to a model.
         """
-        server = self._find(name, caller)
+        server = self._find(name)
         if server is None:
             raise self._unknown(name)
         if not self._may_turn(server):
@@ -288,37 +286,44 @@ class Dynamic:
         exact = f"{name}@{version}"
         return any(fnmatchcase(name, glob) or fnmatchcase(exact, glob) for glob in self._allow)
 
-    def _is_told(self, server: McpServer, caller: Caller) -> bool:
-        if self._access.hides_source(server.id, caller.principal):
-            return False
+    def _is_told(self, server: McpServer) -> bool:
         return not self.is_off(server.id) or self._may_turn(server)
 
     def _row(self, server: McpServer, principal: Principal) -> AvailableServer:
         off = self.is_off(server.id)
         if off or server.id in self._aside:
             tools = self._shelf.count(server, principal)
-        elif server.id in self._registry.servers:
-            visible = self._access.visible(principal)
-            tools = sum(each in visible for each in self._registry.keys(server.id))
+        elif self._registry.part_for(server.id, principal.name) is not None:
+            tools = len(self._seen(server.id, principal))
         else:
             tools = None
         state: AvailableState = "off" if off or server.id in self._aside else "on"
-        return AvailableServer(server.id, state, server.description, tools, state == "off")
+        about = server.description_for(principal.name)
+        return AvailableServer(server.id, state, about, tools, state == "off")
 
     def _words(self, server_id: str, principal: Principal) -> ServerWords:
         server = self._sources.find(server_id)
         assert isinstance(server, McpServer)
         names = self._shelf.names(server, principal)
         if not names:
-            visible = self._access.visible(principal)
-            names = [raw for key, raw in self._registry.raw_names(server_id).items() if key in visible]
-        text = "\n".join((server.description, *server.config.options.tags, " ".join(names)[:_TOOL_WORDS]))
-        return ServerWords(server_id, server.title, text)
+            names = list(self._seen(server_id, principal).values())
+        text = "\n".join(
+            (server.description_for(principal.name), *server.config.options.tags, " ".join(names)[:_TOOL_WORDS])
+        )
+        return ServerWords(server_id, server.title_for(principal.name), text)
 
-    def _find(self, name: str, caller: Caller) -> McpServer | None:
+    def _seen(self, server_id: str, principal: Principal) -> dict[str, str]:
+        """The keys of a server's tools that a principal sees, with their names on the wire."""
+        part = self._registry.part_for(server_id, principal.name)
+        if part is None:
+            return {}
+        visible = self._access.visible(principal)
+        return {key: raw for key, raw in self._registry.raw_names(part).items() if key in visible}
+
+    def _find(self, name: str) -> McpServer | None:
         for server in self._sources.servers:
             if name in {server.id, server.config.key, self._added.get(server.id)}:
-                return None if self._access.hides_source(server.id, caller.principal) else server
+                return server
         return None
 
     def _unknown(self, name: str) -> UsageError:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.broker import Access, Caller, Effect
+from toolcrib.broker import Access, Caller
 from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet
 from toolcrib.crib.index import Index
 from toolcrib.crib.narrowing import Narrowing, Only
@@ -34,11 +34,10 @@ _PAGES_RANKED = 3
 
 @dataclass(frozen=True, slots=True)
 class FoundTool:
-    """One tool found, with its definition, and what a call of it may do."""
+    """One tool found, with its definition."""
 
     tool: Tool
     hit: Hit
-    effect: Effect = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,6 @@ class Finder:
         searcher: The strategy for words.
         sources: All sources, in order.
         narrowing: Keeps a search to a part of that.
-        effect: Tells what a call of a tool may do.
         index_file: Where the index is kept between runs; None keeps none.
     """
 
@@ -99,7 +97,6 @@ class Finder:
         searcher: Searcher,
         sources: Callable[[], Sequence[Source]],
         narrowing: Narrowing,
-        effect: Callable[[Tool], Effect],
         index_file: Path | None,
     ) -> None:
         self._registry = registry
@@ -108,7 +105,6 @@ class Finder:
         self._index = Index(searcher, registry, sources, index_file)
         self._patterns: Index | None = None
         self._narrowing = narrowing
-        self._effect = effect
 
     async def search(
         self,
@@ -130,13 +126,15 @@ class Finder:
         visible = self._narrowing.narrow(self._access.visible(caller.principal), only)
         most = min(_MOST_HITS, offset + _PAGES_RANKED * limit)
         if isinstance(query, Browse):
-            hits = [Hit(tool_id, 0.0) for tool_id in self._registry if tool_id in visible]
+            parts = (self._registry.part_for(server, caller.principal.name) for server in self._registry.servers)
+            keys = (key for part in parts if part is not None for key in self._registry.keys(part))
+            hits = [Hit(key, 0.0) for key in keys if key in visible]
         else:
             hits = await self._hits(query, visible, most)
         page = hits[offset : offset + limit]
         return SearchAnswer(
             query,
-            found=[self._found(hit) for hit in page],
+            found=[FoundTool(self._registry.tool(hit.tool_id), hit) for hit in page],
             total=len(hits),
             at_least=len(hits) == most < _MOST_HITS and not isinstance(query, Browse),
             offset=offset,
@@ -149,15 +147,14 @@ class Finder:
         visible = self._access.visible(caller.principal)
         rows: list[SourceSummary] = []
         for source in self._sources():
-            if self._access.hides_source(source.id, caller.principal):
-                continue
-            if source.id not in self._registry.servers:
+            part = self._registry.part_for(source.id, caller.principal.name)
+            if part is None:
                 if not isinstance(source, McpServer) or source.usable:
-                    rows.append(SourceSummary(source.id, source.description, None))
+                    rows.append(SourceSummary(source.id, _description(source, caller), None))
                 continue
-            count = sum(key in visible for key in self._registry.keys(source.id))
+            count = sum(key in visible for key in self._registry.keys(part))
             if count:
-                rows.append(SourceSummary(source.id, source.description, count))
+                rows.append(SourceSummary(source.id, _description(source, caller), count))
         return rows
 
     async def _hits(self, query: Needs | Pattern, visible: VisibleSet, most: int) -> list[Hit]:
@@ -169,10 +166,6 @@ class Finder:
         lists = [await searcher.search(need, most, visible) for need in query.needs]
         return lists[0] if len(lists) == 1 else merge_needs(lists, most)
 
-    def _found(self, hit: Hit) -> FoundTool:
-        tool = self._registry.tool(hit.tool_id)
-        return FoundTool(tool, hit, self._effect(tool))
-
     def _select(self, query: Select, caller: Caller, missing: Sequence[str]) -> SearchAnswer:
         found: list[FoundTool] = []
         unknown: list[str] = []
@@ -182,5 +175,9 @@ class Finder:
             except ToolcribError as error:
                 unknown.append(str(error))
                 continue
-            found.append(self._found(Hit(tool_id, 1.0)))
+            found.append(FoundTool(self._registry.tool(tool_id), Hit(tool_id, 1.0)))
         return SearchAnswer(query, found, total=len(found), unknown=unknown, missing=missing)
+
+
+def _description(source: Source, caller: Caller) -> str:
+    return source.description_for(caller.principal.name) if isinstance(source, McpServer) else source.description

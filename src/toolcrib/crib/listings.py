@@ -7,7 +7,16 @@ from typing import TypeVar
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.catalog import Snapshot, ToolRegistry
+from toolcrib.catalog import (
+    LOCAL_PRINCIPAL,
+    NO_CONTEXT,
+    RequestContext,
+    Snapshot,
+    ToolRegistry,
+    owner_of,
+    part_name,
+    public_name,
+)
 from toolcrib.crib.changes import published
 from toolcrib.errors import LostListingError, ServerError
 from toolcrib.events import CatalogChanged, EventBus
@@ -56,6 +65,7 @@ class Listings:
 
     def drop(self, server_id: str) -> None:
         """Take a server's tools out of the catalog, and publish that."""
+        self._outdate_others(server_id)
         self._digests.pop(server_id, None)
         removed = tuple(self._registry.keys(server_id))
         self._registry.remove(server_id)
@@ -64,10 +74,20 @@ class Listings:
 
     def take(self, snapshot: Snapshot) -> None:
         """Take in a new listing, and publish what it changed."""
-        if self._digests.get(snapshot.server) == snapshot.digest:
+        part = _part_of(snapshot)
+        if self._digests.get(part) == _digest(snapshot):
             return
-        with published(self._registry, self._events, snapshot.server):
+        with published(self._registry, self._events, part):
             self._put(snapshot)
+        if part == snapshot.server:
+            self._outdate_others(part)
+
+    def _outdate_others(self, server_id: str) -> None:
+        """Drop what was listed to single principals: what is listed to the others has changed."""
+        for own in [part for part in self._registry.parts if public_name(part) == server_id and owner_of(part)]:
+            self._registry.remove(own)
+            self._digests.pop(own, None)
+            self._first.pop(own, None)
 
     async def answered(self, ask: Callable[[], Awaitable[_Answer]]) -> _Answer:
         """Ask something of the catalog; where a stored listing proves unreadable, list its server anew and ask again.
@@ -89,6 +109,7 @@ class Listings:
 
     async def _replace(self, server_id: str) -> None:
         """Drop what cannot be read, and list the server anew; a failure is its own state."""
+        self._outdate_others(server_id)
         self._registry.remove(server_id)
         self._digests.pop(server_id, None)
         for server in self._servers():
@@ -97,29 +118,45 @@ class Listings:
                 with anyio.move_on_after(self._patience), suppress(ServerError):
                     await server.relist()
 
-    async def wait_for_first(self, tasks: TaskGroup, server: str | None) -> list[str]:
+    async def wait_for_first(
+        self, tasks: TaskGroup, server: str | None, context: Callable[[str], RequestContext] = lambda _: NO_CONTEXT
+    ) -> list[str]:
         """List servers that never were, wait a little, and name those that are still to come.
 
         Args:
             tasks: The listings run on in it.
             server: Only this server; None means all. Servers that are off are left alone.
+            context: Whom it is for, by the server's id: a private listing is made for each principal.
         """
         wanted = [
-            each
+            (each, asked)
             for each in self._servers()
             if each.usable
-            and each.snapshot is None
             and (server is None or each.id == server)
             and not self._is_off(each.id)
+            and not self.is_listed_for(each, (asked := context(each.id)).principal)
         ]
-        for each in wanted:
-            if each.id not in self._first:
-                self._first[each.id] = anyio.Event()
-                tasks.start_soon(self.list_quietly, each)
+        for each, asked in wanted:
+            if part_name(each.id, asked.principal) not in self._first:
+                tasks.start_soon(self.list_quietly, each, asked)
+                self._first[part_name(each.id, asked.principal)] = anyio.Event()
         with anyio.move_on_after(self._patience):
-            for each in wanted:
-                await self._first[each.id].wait()
-        return [each.id for each in wanted if not self._first[each.id].is_set()]
+            for each, asked in wanted:
+                if (first := self._first.get(part_name(each.id, asked.principal))) is not None:
+                    await first.wait()
+        return [each.id for each, asked in wanted if not self._is_first_done(each.id, asked)]
+
+    def is_listed_for(self, server: McpServer, principal: str) -> bool:
+        """Whether the catalog has what a server lists to a principal; what it listed before is taken in for it."""
+        if principal == LOCAL_PRINCIPAL:
+            return server.snapshot is not None
+        if (stored := server.stored_for(principal)) is not None:
+            self.take(stored)
+        return self._registry.part_for(server.id, principal) is not None
+
+    def _is_first_done(self, server_id: str, context: RequestContext) -> bool:
+        first = self._first.get(part_name(server_id, context.principal))
+        return first is not None and first.is_set()
 
     async def refresh(self, servers: Sequence[McpServer]) -> None:
         """List servers anew on new connections; a failure is that server's own state."""
@@ -135,13 +172,27 @@ class Listings:
                 if server.usable:
                     tasks.start_soon(one, server)
 
-    async def list_quietly(self, server: McpServer) -> None:
+    async def list_quietly(self, server: McpServer, context: RequestContext = NO_CONTEXT) -> None:
         """Connect a server so that it is listed; a failure is its own state."""
-        listed = self._first.setdefault(server.id, anyio.Event())
+        listed = self._first.setdefault(part_name(server.id, context.principal), anyio.Event())
         with suppress(ServerError):
-            await server.ensure()
+            await server.ensure(context)
         listed.set()
 
     def _put(self, snapshot: Snapshot) -> None:
-        self._registry.put(snapshot.definitions, server=snapshot.server, ids=snapshot.ids)
-        self._digests[snapshot.server] = snapshot.digest
+        self._registry.put(
+            snapshot.definitions,
+            server=snapshot.server,
+            ids=snapshot.ids,
+            private=snapshot.private,
+            owner=snapshot.owner,
+        )
+        self._digests[_part_of(snapshot)] = _digest(snapshot)
+
+
+def _part_of(snapshot: Snapshot) -> str:
+    return part_name(snapshot.server, snapshot.owner if snapshot.private else "")
+
+
+def _digest(snapshot: Snapshot) -> str:
+    return f"{snapshot.digest}{' private' if snapshot.private else ''}"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from toolcrib.broker import Sources, effect_of
-from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet
+from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet, public_name
 from toolcrib.search.fields import GROUPS_KEY
 from toolcrib.servers import McpServer
 
@@ -60,18 +60,19 @@ class Narrowing:
 
     def _ids(self, only: Only) -> Iterable[str]:
         tagged = self._tagged_servers(only.tag)
-        for server in self._registry.servers:
+        for part in self._registry.parts:
+            server = public_name(part)
             if only.server not in {None, server} or server in only.without:
                 continue
             if only.tag is None and not only.read_only:
-                yield from self._registry.keys(server)
+                yield from self._registry.keys(part)
                 continue
             by_server = only.tag is None or server in tagged
             overrides, _ = self._sources.effects(server)
-            for tool in self._registry.tools(server):
+            for tool in self._registry.tools(part):
                 fits = by_server or only.tag is None or only.tag.casefold() in _groups(tool)
                 if fits and (not only.read_only or effect_of(tool, overrides, trusted=True) == "read"):
-                    yield tool.id
+                    yield tool.key
 
     def _tagged_servers(self, tag: str | None) -> set[str]:
         if tag is None:

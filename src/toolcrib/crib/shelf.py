@@ -46,8 +46,8 @@ class Shelf:
         self._held: dict[str, str] = {}
 
     def count(self, server: McpServer, principal: Principal) -> int | None:
-        """How many tools of a server the principal would see; None when it was never listed."""
-        if server.snapshot is None:
+        """How many tools of a server the principal would see; None when it was never listed, or only to others."""
+        if server.snapshot is None or self._registry.part_for(server.id, principal.name) is None:
             return None
         visible = self._access.visible(principal)
         return sum(each in visible for each in self._registry.keys(server.id))
@@ -70,7 +70,8 @@ class Shelf:
                 continue
             self._held[server.id] = wanted[server.id]
             if server.snapshot is not None:
-                self._registry.put(server.snapshot.definitions, server=server.id, ids=server.snapshot.ids)
+                listed = server.snapshot
+                self._registry.put(listed.definitions, server=server.id, ids=listed.ids, private=listed.private)
             else:
                 # In place of its tools: what the configuration says of it.
                 options = server.config.options
@@ -131,4 +132,4 @@ def _servers_of(hits: Sequence[Hit]) -> list[str]:
 
 
 def _digest(server: McpServer) -> str:
-    return "" if server.snapshot is None else server.snapshot.digest
+    return "" if server.snapshot is None else f"{server.snapshot.digest} {server.snapshot.private}"

@@ -1,13 +1,14 @@
 """One way to a server: a connection that is opened when it is needed, kept, and opened anew after it has ended."""
 
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 
 from toolcrib.catalog import ClientSide
 from toolcrib.config import ServerConfig
 from toolcrib.errors import AuthRequiredError, ProtocolError, ServerClosedError, ServerError, ServerStartError
+from toolcrib.servers.answers import Answers
 from toolcrib.servers.auth import Standing
 from toolcrib.servers.life import Attempt, Life
 from toolcrib.servers.listing import ToolListing
@@ -53,6 +54,7 @@ class Line:
     ) -> None:
         self.life = life
         self.listing = listing
+        self.answers = Answers()
         self.client = client
         self.kept = kept
         self._id = server_id
@@ -64,6 +66,11 @@ class Line:
     def client_now(self) -> ClientSide | None:
         """Whom the server may ask at this moment."""
         return self.client
+
+    def heard(self, method: str, params: Mapping[str, Any]) -> None:
+        """Take a notification of the connection that says that something has changed."""
+        self.listing.heard(method)
+        self.answers.heard(method)
 
     def closed(self) -> None:
         """The task that owned a connection is done."""

@@ -1,6 +1,6 @@
 """What one server lists: fetched at each connection, kept as a snapshot, and fetched again when it changes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ class ToolListing:
 
     Attributes:
         snapshot: The last listing, from this run or an earlier one; None when there never was one.
+        outdated: Whether what is listed to others has changed since.
     """
 
     def __init__(
@@ -58,6 +59,8 @@ class ToolListing:
         self._outdated = anyio.Event()
         self._freshness = Freshness()
         self._listed_at = 0.0
+        self._listed_on: Connection | None = None
+        self.outdated = False
         self.snapshot = snapshots.load(server, config_hash, owner)
 
     @property
@@ -66,6 +69,11 @@ class ToolListing:
         if self.snapshot is None:
             return self._like is not None and self._like.of_handshake_era
         return not self.snapshot.modern
+
+    def is_of(self, connection: "Connection") -> bool:
+        """Whether it was made on this connection, and is not outdated."""
+        expired = self._freshness.ttl is not None and anyio.current_time() >= self._listed_at + self._freshness.ttl
+        return self._listed_on is connection and not expired and not self.outdated
 
     async def fetch(self, connection: "Connection", timeout: float) -> None:
         """List the tools and store them; a server that can't list keeps what it listed before.
@@ -92,6 +100,7 @@ class ToolListing:
                         self._server, f"{self._server} can't list its tools: {error.rpc_message}."
                     ) from error
                 return
+        self._listed_on, self.outdated = connection, False
         tools, _refused = accepted_tools(connection.session, entries)
         negotiated = connection.negotiated
         fresh = Snapshot.of_listing(
@@ -124,7 +133,7 @@ class ToolListing:
         """List again: the server says that something has changed."""
         self._outdated.set()
 
-    def heard(self, method: str, params: Mapping[str, Any]) -> None:
+    def heard(self, method: str) -> None:
         """Take a notification of the connection."""
         if method == "notifications/tools/list_changed":
             self.changed()
@@ -133,7 +142,9 @@ class ToolListing:
         """List again after each change, until cancelled; many changes at once cause at most two listings, and the
         more often a server reports one, the longer it waits."""
         async with anyio.create_task_group() as tasks:
-            if connection.negotiated.modern and connection.tells_of_changes("tools"):
+            if connection.negotiated.modern and any(
+                map(connection.tells_of_changes, ("tools", "resources", "prompts"))
+            ):
                 tasks.start_soon(self._subscribe, connection)
             rest, listed = 0.0, -_LONGEST_REST
             while True:
@@ -159,10 +170,14 @@ class ToolListing:
         pause = _FIRST_PAUSE
         while True:
             try:
-                async with listen(connection.session, tools_list_changed=True) as events:
-                    async for _ in events:
+                async with listen(
+                    connection.session,
+                    tools_list_changed=connection.tells_of_changes("tools"),
+                    resources_list_changed=connection.tells_of_changes("resources"),
+                    prompts_list_changed=connection.tells_of_changes("prompts"),
+                ) as events:
+                    async for _ in events:  # what they say is heard like any notification
                         pause = _FIRST_PAUSE
-                        self.changed()
             except MCPError:
                 return  # the server does not offer subscriptions, whatever it claims
             except SubscriptionLost:

@@ -116,7 +116,7 @@ class Owner:
                             resolved,
                             self._around.watchdog,
                             output,
-                            self._listing.heard,
+                            self._line.heard,
                             self._standing,
                             self._line.client_now,
                         )

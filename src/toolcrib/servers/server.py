@@ -9,12 +9,22 @@ from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
-from toolcrib.catalog import NO_CONTEXT, JsonObject, ListMethod, RequestContext, RequestMethod, Snapshot
+from toolcrib.catalog import (
+    LIST_MEMBERS,
+    LOCAL_PRINCIPAL,
+    NO_CONTEXT,
+    JsonObject,
+    ListMethod,
+    RequestContext,
+    RequestMethod,
+    Snapshot,
+)
 from toolcrib.config import ServerConfig
 from toolcrib.errors import ServerError
 from toolcrib.servers.asking import declared
 from toolcrib.servers.auth import Standing
 from toolcrib.servers.breaker import FIRST_PAUSE, LONGEST_PAUSE
+from toolcrib.servers.freshness import freshness_of
 from toolcrib.servers.life import Life
 from toolcrib.servers.line import Line
 from toolcrib.servers.listing import ToolListing
@@ -23,6 +33,9 @@ from toolcrib.servers.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from toolcrib.servers.connection import Connection
+
+_ENTRIES = "entries"
+"""In place of the member that a method's pages have."""
 
 _IN_USE: tuple[State, ...] = ("ready", "idle", "starting")
 """States of a connection that is there or about to be, the one that counts for the server first."""
@@ -49,7 +62,8 @@ class McpServer:
         state: State = "failed" if config.error is not None else "disabled" if config.disabled else "dormant"
         reason = "" if config.error is None else str(config.error)
         self._life = Life(state, reason, self._tell)
-        self._listing = ToolListing(server_id, config.config_hash, surroundings.snapshots, surroundings.on_listed)
+        self._listing = ToolListing(server_id, config.config_hash, surroundings.snapshots, self._take_shared)
+        self._listings: dict[tuple[str, str], ToolListing] = {}
         kept = config.options.start == "always"
         self._shared = Line(
             server_id, lambda: self.config, surroundings, self._life, self._listing, self._standing, kept=kept
@@ -62,28 +76,35 @@ class McpServer:
         """What it listed last, in this run or an earlier one; None when it never was listed."""
         return self._listing.snapshot
 
+    def stored_for(self, principal: str) -> Snapshot | None:
+        """What it listed to one principal alone, and has reported no change of; None where it lists to all alike."""
+        if not self._is_private_to_others(principal):
+            return None
+        self._listing_for(principal, self.config.config_hash)
+        listings = [each for (owner, _), each in self._listings.items() if owner == principal and not each.outdated]
+        return next((each.snapshot for each in listings if each.snapshot is not None), None)
+
     @property
     def description(self) -> str:
         """The configured description, else the server's own title or name, else the empty string."""
         return self.config.options.description or self.title
 
+    def description_for(self, principal: str) -> str:
+        """The same as far as a principal may know of it."""
+        return self.config.options.description or self.title_for(principal)
+
     @property
     def title(self) -> str:
         """What the server calls itself; empty while it was never listed."""
-        if self.snapshot is None:
-            return ""
-        discovered = self.snapshot.discovered
-        info = discovered.get("serverInfo")
-        if not isinstance(info, dict):
-            meta = discovered.get("_meta")
-            info = (
-                cast("JsonObject", meta).get("io.modelcontextprotocol/serverInfo") if isinstance(meta, dict) else None
-            )
-        if not isinstance(info, dict):
-            return ""
-        about = cast("JsonObject", info)
-        title = about.get("title") or about.get("name")
-        return title if isinstance(title, str) else ""
+        return "" if self.snapshot is None else self.snapshot.title
+
+    def title_for(self, principal: str) -> str:
+        """The same as far as a principal may know of it: what the server told one principal may be for it alone."""
+        snapshot = self.snapshot
+        if principal == LOCAL_PRINCIPAL or snapshot is None or snapshot.discovered.get("cacheScope") != "private":
+            return self.title
+        own = self.stored_for(principal)
+        return "" if own is None else own.title
 
     @property
     def usable(self) -> bool:
@@ -121,11 +142,8 @@ class McpServer:
     async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         """All entries over all pages, as sent. See `Source.list`."""
 
-        async def listing(connection: "Connection") -> list[Any]:
-            return (await connection.list_all(method, self._timeout))[0]
-
-        entries = await self._shared.use(listing)
-        return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
+        entries = await self._asked(self._shared, method, {}, context)
+        return [cast("JsonObject", entry) for entry in entries[_ENTRIES] if isinstance(entry, dict)]
 
     async def request(
         self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT
@@ -133,11 +151,33 @@ class McpServer:
         """Send one request and return its result as sent. See `Source.request`."""
         if context.timeout is None:
             context = replace(context, timeout=self._timeout)
+        if method == "resources/read":
+            return await self._asked(self._line(context), method, params, context)
 
         async def requesting(connection: "Connection") -> JsonObject:
             return await connection.request(method, params, context)
 
         return await self._line(context).use(requesting)
+
+    async def _asked(
+        self, line: Line, method: ListMethod | RequestMethod, params: JsonObject, context: RequestContext
+    ) -> JsonObject:
+        """The result of something that only asks, perhaps one that is fresh still; entries of all pages in one."""
+
+        async def asking(connection: "Connection") -> JsonObject:
+            kept = line.answers.find(connection, method, params, context.principal)
+            if kept is not None:
+                return kept
+            if method in LIST_MEMBERS:
+                entries, freshness = await connection.list_all(cast("ListMethod", method), self._timeout)
+                answer: JsonObject = {_ENTRIES: entries}
+            else:
+                answer = await connection.request(cast("RequestMethod", method), params, context)
+                freshness = freshness_of(answer)
+            line.answers.keep(method, params, context.principal, answer, freshness)
+            return answer
+
+        return await line.use(asking)
 
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""
@@ -148,6 +188,8 @@ class McpServer:
                 await self._shared.ensure()
             self._unlisted_alone = self.snapshot is None
         await line.ensure()
+        if self._is_private_to_others(context.principal):
+            await self._list_for(context.principal, line)
 
     async def relist(self) -> None:
         """List the tools anew, on the connection that there is or else on a new one.
@@ -252,14 +294,8 @@ class McpServer:
                 del self._own[key]
 
         life = Life("dormant", "", tell, self._life.breaker)
-        listing = ToolListing(
-            self.id,
-            self.config.config_hash if not capabilities else _hash_with(self.config.config_hash, key[1]),
-            self._around.snapshots,
-            self._take_callers,
-            owner=context.principal,
-            like=self._listing,
-        )
+        config_hash = self.config.config_hash
+        listing = self._listing_for(context.principal, _hash_with(config_hash, key[1]) if capabilities else config_hash)
         line = Line(
             self.id,
             lambda: self.config,
@@ -272,9 +308,46 @@ class McpServer:
         )
         return line
 
-    def _take_callers(self, snapshot: Snapshot) -> None:
-        """Take in what a caller's own connection listed, where the shared one can't list."""
-        if self._unlisted_alone:
+    def _is_private_to_others(self, principal: str) -> bool:
+        """Whether what was listed to nobody in particular is not for this principal."""
+        return principal != LOCAL_PRINCIPAL and self.snapshot is not None and self.snapshot.private
+
+    async def _list_for(self, principal: str, line: Line) -> None:
+        """List the tools for one principal, once a connection and after each change; nobody else sees them."""
+        own = line is not self._shared
+        listing = line.listing if own else self._listing_for(principal, self.config.config_hash)
+        connection = line.open_connection
+        if connection is None or listing.is_of(connection):
+            return
+
+        async def fetch(connection: "Connection") -> None:
+            await listing.fetch(connection, self._timeout)
+
+        await line.use(fetch)
+
+    def _listing_for(self, principal: str, config_hash: str) -> ToolListing:
+        """What is listed to one principal alone, by the hash of what its connection is made with."""
+        key = (principal, config_hash)
+        if key not in self._listings:
+            self._listings[key] = ToolListing(
+                self.id,
+                config_hash,
+                self._around.snapshots,
+                self._take_own,
+                owner="" if principal == LOCAL_PRINCIPAL else principal,
+                like=self._listing,
+            )
+        return self._listings[key]
+
+    def _take_shared(self, snapshot: Snapshot) -> None:
+        for listing in self._listings.values():
+            listing.outdated = True
+        self._around.on_listed(snapshot)
+
+    def _take_own(self, snapshot: Snapshot) -> None:
+        """Take in what was listed to one principal: where the server lists to nobody in particular, or where what it
+        lists to others is not for this one."""
+        if self._unlisted_alone or self._is_private_to_others(snapshot.owner or LOCAL_PRINCIPAL):
             self._around.on_listed(snapshot)
 
 
