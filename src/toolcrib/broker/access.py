@@ -64,6 +64,13 @@ class Access:
             self._aliases = Aliases(self._entries(part for part in self._registry.parts if not owner_of(part)))
         return self._aliases.resolve(name, visible)
 
+    def known(self, name: str, principal: Principal) -> str:
+        """As `resolve`, for whoever made the policy: what it hides from the principal is found too."""
+        self._refresh()
+        parts = self._seen_parts(principal)
+        keys = {public_name(key): key for part in parts for key in self._registry.keys(part)}
+        return keys[name] if name in keys else keys[Aliases(self._entries(parts)).resolve(name)]
+
     def _aliases_of(self, principal: Principal, visible: VisibleSet) -> tuple[Aliases, dict[str, str]]:
         """The names of what a principal sees some of which is listed to it alone, and the keys of all ids."""
         found = self._own_aliases.get(principal)

@@ -205,7 +205,7 @@ class CribBase:
         self._follow_switches()
         if not isinstance(self._policy, ConfiguredPolicy):
             raise UsageError("The policy of this crib is the program's own, and explains nothing.")
-        tool = self.registry.tool(self._access.known(name))
+        tool = self.registry.tool(self._access.known(name, caller.principal))
         params = {"name": tool.name, "arguments": mended(tool, arguments or {})}
         call = Call("tools/call", tool.id, tool.server, params, caller, tool, self.effect(tool))
         return self._policy.explain(call)

@@ -195,7 +195,7 @@ class Crib(CribBase):
             UsageError: There is no such server, or the query is malformed.
         """
         if server is not None:
-            server = self._source_id(server)
+            server = self._source_id(server, caller)
         tasks = self._follow_switches()
         missing = await self._first_listings(tasks, server, caller) if self._lists_first else []
         answer = await self._listings.answered(
@@ -205,7 +205,7 @@ class Crib(CribBase):
                 limit=limit,
                 offset=offset,
                 only=Only(server, tag, read_only, self._dynamic.aside),
-                missing=missing,
+                missing=[each for each in missing if not self._is_hidden(each, caller)],
             )
         )
         if offset or tag is not None:
@@ -257,7 +257,7 @@ class Crib(CribBase):
                 tool_id = self._access.resolve(name, caller.principal)
             except UnknownToolError as error:
                 if not await self._sources.learn(name, caller):
-                    raise self._dynamic.explained(error) from None
+                    raise self._dynamic.explained(error, caller) from None
                 tool_id = self._access.resolve(name, caller.principal)
             return self.registry.tool(tool_id)
 
@@ -300,7 +300,7 @@ class Crib(CribBase):
                 lambda: self._broker.request(method, target, arguments, caller, options or Options())
             )
         except UnknownToolError as error:
-            raise self._dynamic.explained(error) from None
+            raise self._dynamic.explained(error, caller) from None
 
     async def available(self, query: str = "", *, caller: Caller = LOCAL) -> Availability:
         """Find servers that are on, off, or only known from a registry, by what they are for.
@@ -380,10 +380,13 @@ class Crib(CribBase):
         if self._journal is not None:
             self._journal.discovered(caller, answer, surface)
 
-    def configured(self) -> list[tuple[str, str]]:
-        """Id and configured description of each source that is on from the start: nothing that a server said."""
+    def configured(self, caller: Caller = LOCAL) -> list[tuple[str, str]]:
+        """Id and configured description of each source that is on from the start and that the caller may know of:
+        nothing that a server said."""
         rows: list[tuple[str, str]] = []
         for source in self._sources:
+            if self._is_hidden(source.id, caller):
+                continue
             if isinstance(source, McpServer):
                 if not self._dynamic.starts_off(source):
                     rows.append((source.id, source.config.options.description))

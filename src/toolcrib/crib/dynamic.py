@@ -168,10 +168,10 @@ class Dynamic:
         self._shelf.take(self._turned_off())
         return await self._shelf.fitting(query, caller.principal, only)
 
-    def explained(self, error: UnknownToolError) -> UnknownToolError:
+    def explained(self, error: UnknownToolError, caller: Caller) -> UnknownToolError:
         """The same error, with what enabling would take where the name begins with a server that is off."""
         head = error.name.replace("__", ".").replace("/", ".").partition(".")[0]
-        server = self._find(head) if self._offers else None
+        server = self._find(head, caller) if self._offers else None
         if server is None or not self.is_off(server.id) or not self._may_turn(server):
             return error
         hint = f'{server.id} is off; enable_server("{server.id}") makes its tools available.'
@@ -187,7 +187,9 @@ class Dynamic:
         """
         off = self._turned_off()
         self._shelf.take(off)
-        rows = {each.id: self._row(each, caller.principal) for each in self._sources.servers if self._is_told(each)}
+        rows = {
+            each.id: self._row(each, caller.principal) for each in self._sources.servers if self._is_told(each, caller)
+        }
         rows = {name: row for name, row in rows.items() if row.tools != 0}
         if not query.strip():
             return Availability(list(rows.values()))
@@ -221,7 +223,7 @@ class Dynamic:
             DeniedError: It is not left to a model.
             ServerError: It can't be reached; it stays off.
         """
-        server = self._find(name)
+        server = self._find(name, caller)
         if server is None:
             server = await self._from_registry(name)
         elif self.is_off(server.id) and not self._may_turn(server):
@@ -252,7 +254,7 @@ class Dynamic:
             UsageError: There is no such server.
             DeniedError: It is not left to a model.
         """
-        server = self._find(name)
+        server = self._find(name, caller)
         if server is None:
             raise self._unknown(name)
         if not self._may_turn(server):
@@ -286,7 +288,9 @@ class Dynamic:
         exact = f"{name}@{version}"
         return any(fnmatchcase(name, glob) or fnmatchcase(exact, glob) for glob in self._allow)
 
-    def _is_told(self, server: McpServer) -> bool:
+    def _is_told(self, server: McpServer, caller: Caller) -> bool:
+        if self._access.hides_source(server.id, caller.principal):
+            return False
         return not self.is_off(server.id) or self._may_turn(server)
 
     def _row(self, server: McpServer, principal: Principal) -> AvailableServer:
@@ -320,10 +324,10 @@ class Dynamic:
         visible = self._access.visible(principal)
         return {key: raw for key, raw in self._registry.raw_names(part).items() if key in visible}
 
-    def _find(self, name: str) -> McpServer | None:
+    def _find(self, name: str, caller: Caller) -> McpServer | None:
         for server in self._sources.servers:
             if name in {server.id, server.config.key, self._added.get(server.id)}:
-                return server
+                return None if self._access.hides_source(server.id, caller.principal) else server
         return None
 
     def _unknown(self, name: str) -> UsageError:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from toolcrib.broker import Access, Caller
+from toolcrib.broker import Access, Caller, Effect
 from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet
 from toolcrib.crib.index import Index
 from toolcrib.crib.narrowing import Narrowing, Only
@@ -34,10 +34,11 @@ _PAGES_RANKED = 3
 
 @dataclass(frozen=True, slots=True)
 class FoundTool:
-    """One tool found, with its definition."""
+    """One tool found, with its definition, and what a call of it may do."""
 
     tool: Tool
     hit: Hit
+    effect: Effect = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class Finder:
         searcher: The strategy for words.
         sources: All sources, in order.
         narrowing: Keeps a search to a part of that.
+        effect: Tells what a call of a tool may do.
         index_file: Where the index is kept between runs; None keeps none.
     """
 
@@ -97,6 +99,7 @@ class Finder:
         searcher: Searcher,
         sources: Callable[[], Sequence[Source]],
         narrowing: Narrowing,
+        effect: Callable[[Tool], Effect],
         index_file: Path | None,
     ) -> None:
         self._registry = registry
@@ -105,6 +108,7 @@ class Finder:
         self._index = Index(searcher, registry, sources, index_file)
         self._patterns: Index | None = None
         self._narrowing = narrowing
+        self._effect = effect
 
     async def search(
         self,
@@ -134,7 +138,7 @@ class Finder:
         page = hits[offset : offset + limit]
         return SearchAnswer(
             query,
-            found=[FoundTool(self._registry.tool(hit.tool_id), hit) for hit in page],
+            found=[self._found(hit) for hit in page],
             total=len(hits),
             at_least=len(hits) == most < _MOST_HITS and not isinstance(query, Browse),
             offset=offset,
@@ -147,6 +151,8 @@ class Finder:
         visible = self._access.visible(caller.principal)
         rows: list[SourceSummary] = []
         for source in self._sources():
+            if self._access.hides_source(source.id, caller.principal):
+                continue
             part = self._registry.part_for(source.id, caller.principal.name)
             if part is None:
                 if not isinstance(source, McpServer) or source.usable:
@@ -166,6 +172,10 @@ class Finder:
         lists = [await searcher.search(need, most, visible) for need in query.needs]
         return lists[0] if len(lists) == 1 else merge_needs(lists, most)
 
+    def _found(self, hit: Hit) -> FoundTool:
+        tool = self._registry.tool(hit.tool_id)
+        return FoundTool(tool, hit, self._effect(tool))
+
     def _select(self, query: Select, caller: Caller, missing: Sequence[str]) -> SearchAnswer:
         found: list[FoundTool] = []
         unknown: list[str] = []
@@ -175,7 +185,7 @@ class Finder:
             except ToolcribError as error:
                 unknown.append(str(error))
                 continue
-            found.append(FoundTool(self._registry.tool(tool_id), Hit(tool_id, 1.0)))
+            found.append(self._found(Hit(tool_id, 1.0)))
         return SearchAnswer(query, found, total=len(found), unknown=unknown, missing=missing)
 
 

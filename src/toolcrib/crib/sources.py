@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.broker import Call, Caller, Effect
-from toolcrib.catalog import NO_CONTEXT, ClientSide, JsonObject, RequestContext, Source, ToolRegistry
+from toolcrib.broker import Call, Caller, Effect, effect_of
+from toolcrib.catalog import NO_CONTEXT, ClientSide, JsonObject, RequestContext, Source, Tool, ToolRegistry
 from toolcrib.crib.changes import published
 from toolcrib.errors import ServerError
 from toolcrib.events import EventBus
@@ -30,14 +30,20 @@ class SourceTable:
         registry: Takes what a source lists.
         events: Told what that changes.
         is_off: Whether a source is not to be learned of.
+        is_hidden: Whether a caller must not know of a source.
     """
 
     def __init__(
-        self, registry: ToolRegistry, events: EventBus, is_off: Callable[[str], bool] = lambda _: False
+        self,
+        registry: ToolRegistry,
+        events: EventBus,
+        is_off: Callable[[str], bool] = lambda _: False,
+        is_hidden: Callable[[str, Caller], bool] = lambda _id, _caller: False,
     ) -> None:
         self._registry = registry
         self._events = events
         self._is_off = is_off
+        self._is_hidden = is_hidden
         self._sources: dict[str, Source] = {}
         self._clients: dict[str, ClientSide] = {}
 
@@ -61,6 +67,11 @@ class SourceTable:
     def servers(self) -> list[McpServer]:
         """The configured MCP servers among the sources."""
         return [source for source in self if isinstance(source, McpServer)]
+
+    def effect(self, tool: Tool) -> Effect:
+        """What a call of a tool may do."""
+        overrides, trusted = self.effects(tool.server)
+        return effect_of(tool, overrides, trusted=trusted)
 
     def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:
         """The configured effects by glob over tool names, and whether the source is trusted.
@@ -120,7 +131,7 @@ class SourceTable:
         source = self.find(head) or self.find(next(iter(server_ids([head]).values())))
         if source is None or self._registry.part_for(source.id, caller.principal.name) is not None:
             return False
-        if self._is_off(source.id):
+        if self._is_off(source.id) or self._is_hidden(source.id, caller):
             return False
         await self.list_tools(source, self.context(source.id, caller))
         return True
