@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.report import Target
 from toolcrib.broker import Filter
-from toolcrib.broker.journal import queries
+from toolcrib.broker.journal import listing, queries, tables
 from toolcrib.store import open_store
 
 _BATCH = 20_000
@@ -76,7 +76,7 @@ def filters(rows: int) -> dict[str, Filter]:
 
 def _fill(path: Path, rows: int) -> float:
     store = open_store(path)
-    store.ensure("journal", queries.VERSION, queries.METADATA)
+    store.ensure("journal", tables.VERSION, tables.METADATA)
     made = _rows(rows)
     begin = time.perf_counter()
     while batch := list(islice(made, _BATCH)):
@@ -137,7 +137,7 @@ async def _list(path: Path, rows: int) -> dict[str, dict[str, float]]:
         times: list[float] = []
         for _ in range(_ROUNDS):
             begin = time.perf_counter()
-            await store.read(queries.newest, wanted, _LISTED)
+            await store.read(listing.newest, wanted, _LISTED)
             times.append((time.perf_counter() - begin) * 1000)
         store.close()
         found[name] = {"median": round(statistics.median(times), 2), "first": round(times[0], 2)}

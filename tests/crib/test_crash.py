@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.broker.journal import queries
+from toolcrib.broker.journal import queries, tables
 from toolcrib.store import open_store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="forks, and waits for processes by their descriptors")
@@ -101,7 +101,7 @@ def check(folder: Path) -> None:
     seen = {name: received(folder / f"{name}.log") for name in ("reads", "writes")}
     path = folder / "state" / "toolcrib.db"
     with closing(open_store(path, clock=lambda: time.time() + 3600)) as store:
-        store.ensure("journal", queries.VERSION, queries.METADATA)
+        store.ensure("journal", tables.VERSION, tables.METADATA)
         with closing(sqlite3.connect(path)) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         before = recorded(path, "writes")

@@ -59,9 +59,9 @@ class Book:
     async def states(self) -> list[str]:
         """The states on record in the database itself, oldest first."""
         from toolcrib.broker import Filter
-        from toolcrib.broker.journal import queries
+        from toolcrib.broker.journal import listing
 
-        return [each.state for each in await self.store.read(queries.oldest, Filter(), 0, 1000)]
+        return [each.state for each in await self.store.read(listing.oldest, Filter(), 0, 1000)]
 
 
 def made(

@@ -16,7 +16,7 @@ from toolcrib.errors import StoreError
 
 pytestmark = pytest.mark.anyio
 
-MUCH = {name: "x" * 1900 for name in "abcdefgh"}
+MUCH = dict.fromkeys("abcdefgh", "x" * 1900)
 RESULT = {"content": [{"type": "text", "text": "ok"}]}
 
 

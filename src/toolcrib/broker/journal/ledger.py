@@ -53,10 +53,10 @@ class Ledger:
         return self._key
 
     def _prepare(self, store: Store) -> None:
-        from toolcrib.broker.journal import queries
+        from toolcrib.broker.journal import queries, tables
 
         self._key = _key(self._key_file)
-        store.ensure("journal", queries.VERSION, queries.METADATA)
+        store.ensure("journal", tables.VERSION, tables.METADATA)
         with store.transaction(write=True) as connection:
             queries.recover(connection, store.clock())
 

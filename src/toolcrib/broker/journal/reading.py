@@ -45,9 +45,9 @@ class JournalReader:
         store = await self._store()
         if store is None:
             return []
-        from toolcrib.broker.journal import queries
+        from toolcrib.broker.journal import listing
 
-        return await store.read(queries.newest, wanted, limit)
+        return await store.read(listing.newest, wanted, limit)
 
     async def entry(self, call_id: str) -> Entry:
         """One call, by its id or a beginning of it.
@@ -80,10 +80,10 @@ class JournalReader:
         store = await self._store()
         if store is None:
             return
-        from toolcrib.broker.journal import queries
+        from toolcrib.broker.journal import listing
 
         reached = 0
-        while page := await store.read(queries.oldest, wanted, reached, _PAGE):
+        while page := await store.read(listing.oldest, wanted, reached, _PAGE):
             for each in page:
                 yield each
             reached = page[-1].seq
@@ -101,7 +101,7 @@ class JournalReader:
             StoreError: The journal can't be read.
         """
         _check(wanted)
-        from toolcrib.broker.journal import queries
+        from toolcrib.broker.journal import listing, queries
 
         store = await self._store()
         reached = 0 if store is None else await store.read(queries.last_number)
@@ -113,7 +113,7 @@ class JournalReader:
                     for each in await store.read(queries.by_ids, list(under_way))
                     if each.state != under_way[each.id].state
                 ]
-                new = await store.read(queries.oldest, wanted, reached, _PAGE)
+                new = await store.read(listing.oldest, wanted, reached, _PAGE)
                 for each in (*changed, *new):
                     yield each
                     if each.state in ("started", "waiting"):
