@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from toolcrib.broker import Caller, InvalidArgumentsError, Outcome, Principal, text_of, value_of
+    from toolcrib.broker import Caller, Grant, InvalidArgumentsError, Outcome, Principal, Question, text_of, value_of
     from toolcrib.catalog import Tool, ToolMetadata, ToolRegistry
     from toolcrib.crib import Crib, SearchAnswer
     from toolcrib.errors import ToolcribError
@@ -19,6 +19,7 @@ _HOMES = {
     "Caller": "toolcrib.broker",
     "Crib": "toolcrib.crib",
     "DeferredToolManager": "toolcrib.llm",
+    "Grant": "toolcrib.broker",
     "InvalidArgumentsError": "toolcrib.broker",
     "LlmClient": "toolcrib.llm",
     "LlmConfiguration": "toolcrib.llm",
@@ -26,6 +27,7 @@ _HOMES = {
     "MetaTools": "toolcrib.metatools",
     "Outcome": "toolcrib.broker",
     "Principal": "toolcrib.broker",
+    "Question": "toolcrib.broker",
     "SearchAnswer": "toolcrib.crib",
     "Tool": "toolcrib.catalog",
     "ToolMetadata": "toolcrib.catalog",
@@ -42,6 +44,7 @@ __all__ = [
     "Caller",
     "Crib",
     "DeferredToolManager",
+    "Grant",
     "InvalidArgumentsError",
     "LlmClient",
     "LlmConfiguration",
@@ -49,6 +52,7 @@ __all__ = [
     "MetaTools",
     "Outcome",
     "Principal",
+    "Question",
     "SearchAnswer",
     "Tool",
     "ToolMetadata",
