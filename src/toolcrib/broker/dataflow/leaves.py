@@ -30,8 +30,10 @@ _DATE = re.compile(r"(?:19|20)\d\d[-_/]?(?:0\d|1[0-2])(?:[-_/]?[0-3]\d)?(?:t\d*z
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 
+_SHORTEST_BASE64 = 24
 _SHORTEST_WHOLE = 12
 _FEWEST_DIGITS = 4
+_FEWEST_KINDS = 4
 _SHORTEST_ID = 6
 _LONG_ID = 20
 _LONGEST_WHOLE = 200
@@ -73,8 +75,8 @@ def whole_value(text: str) -> str | None:
     if len(text) > _LONGEST_WHOLE:
         return None
     value = letters(text).decode()
-    words = text.split()
-    return f"={value}" if len(value) >= _SHORTEST_WHOLE and (len(words) > 1 or len(value) >= _LONG_ID) else None
+    is_long = len(value) >= _LONG_ID or (len(value) >= _SHORTEST_WHOLE and len(text.split()) > 1)
+    return f"={value}" if is_long and len(set(value)) >= _FEWEST_KINDS else None
 
 
 def leaves(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
@@ -112,8 +114,11 @@ def decoded(text: str) -> Iterator[str]:
     if plain is not text:
         yield plain
     for match in _BASE64.finditer(plain):
-        if (hidden := _from_base64(match.group())) is not None:
-            yield hidden
+        # The path of an address looks like more of it.
+        pieces = [piece for piece in match.group().split("/") if len(piece) >= _SHORTEST_BASE64]
+        for each in dict.fromkeys((match.group(), *pieces)):
+            if (hidden := _from_base64(each)) is not None:
+                yield hidden
 
 
 def listed_values(schema: Any) -> frozenset[str]:
@@ -185,9 +190,10 @@ def _telling(token: str) -> str | None:
         return token
     if not any(map(str.isalpha, token)) and "-" not in token and "_" not in token:
         digits = "".join(filter(str.isdigit, token))
-        return digits if len(digits) >= _SHORTEST_ID and len(digits.rstrip("0")) >= 4 and not _is_date(digits) else None
+        is_round = len(digits.rstrip("0")) < _FEWEST_DIGITS
+        return None if len(digits) < _SHORTEST_ID or is_round or _is_date(digits) else digits
     token = token.strip("-_")
-    if len(token) < _SHORTEST_ID or _is_date(token):
+    if len(token) < _SHORTEST_ID or len(set(token)) < _FEWEST_KINDS or _is_date(token):
         return None
     return token if sum(map(str.isdigit, token)) >= _FEWEST_DIGITS or len(token) >= _LONG_ID else None
 
@@ -205,4 +211,5 @@ def _from_base64(text: str) -> str | None:
         said = b64decode(standard + "=" * (-len(standard) % 4), validate=True).decode()
     except ValueError:
         return None
-    return said if sum(map(str.isprintable, said)) >= 0.9 * len(said) else None
+    readable = sum(each.isprintable() or each.isspace() for each in said)
+    return said if readable >= 0.9 * len(said) else None
