@@ -10,7 +10,7 @@ import typer
 from toolcrib.cli.arguments import read_arguments, undeclared
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import call_progress
-from toolcrib.cli.results import print_result, result_text, save_result
+from toolcrib.cli.results import print_result, result_text, save_result, warn_of_hidden
 from toolcrib.cli.session import find_tool, open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.troubles import FAILED, MISUSED
@@ -92,6 +92,7 @@ async def _call(
         from toolcrib.metatools import unsettled_text
 
         tell(f"{unsettled_text(outcome.unsettled)}\ntoolcrib journal show {outcome.unsettled.id} tells more.")
+    warn_of_hidden(outcome.result)
     return _finish(outcome, output, as_json=as_json)
 
 

@@ -38,11 +38,15 @@ def print_definition(tool: "Tool", *, schema: bool = False) -> None:
         tool: The tool.
         schema: Also print its schemas, as they were sent.
     """
-    from toolcrib.metatools import tool_signature
+    from toolcrib.metatools import tool_remarks, tool_signature
+
+    remarks = tool_remarks(tool, changed=False)
 
     print_styled((tool.id, "bold"), f"  {tool.title}" if tool.title else "")
     print_text()
     print_styled((tool_signature(tool), "cyan"), indent=2)
+    for remark in remarks:
+        print_styled((remark, "bold red"), indent=2)
     if tool.description:
         print_text()
         print_styled(tool.description.strip("\n"), indent=2)

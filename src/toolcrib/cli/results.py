@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from toolcrib.cli.streams import one_line, print_text, tell
+from toolcrib.cli.streams import one_line, print_text, tell, warn
 from toolcrib.errors import UsageError
+from toolcrib.hidden import kinds_of
 
 if TYPE_CHECKING:
     from toolcrib.catalog import JsonObject
@@ -95,6 +96,16 @@ def save_result(result: Mapping[str, Any], path: Path) -> list[str]:
 def result_text(result: Mapping[str, Any]) -> str:
     """Everything in a result as text, bytes described."""
     return "\n".join(part if isinstance(part, str) else f"[{part}]" for part in _parts(result))
+
+
+def warn_of_hidden(result: Mapping[str, Any]) -> None:
+    """Tell on standard error where a result holds text that nobody sees."""
+    from toolcrib.metatools import hidden_in_result
+
+    places = hidden_in_result(result)
+    if places:
+        where = ", ".join(each.path for each in places)
+        warn(f"the result holds hidden text: {kinds_of(places)} at {where}")
 
 
 def _parts(result: Mapping[str, Any]) -> Iterator[str | Binary]:

@@ -17,6 +17,7 @@ from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
 
 if TYPE_CHECKING:
+    from toolcrib.catalog import Tool
     from toolcrib.crib import Crib, FoundTool, SearchAnswer
     from toolcrib.servers import ServerStatus
 
@@ -107,7 +108,7 @@ def _print(answer: "SearchAnswer", detail: Detail, *, why: bool) -> None:
     elif answer.found and answer.nothing_fits:
         tell("Probably nothing here does this. The nearest:")
     if detail is Detail.BRIEF and not why:
-        print_table(("tool", "about"), [(each.tool.id, about(each.tool)) for each in answer.found])
+        print_table(("tool", "about"), [(each.tool.id, _about(each.tool)) for each in answer.found])
     else:
         for each in answer.found:
             _print_hit(each, detail)
@@ -129,8 +130,14 @@ def _print_hit(found: "FoundTool", detail: Detail) -> None:
     else:
         rest = tool_signature(tool).removeprefix(tool.id) if detail is Detail.SIGNATURE else ""
         print_styled((tool.id, "bold"), rest)
-        if text := about(tool):
+        if text := _about(tool):
             print_styled((text, "dim"), indent=2)
+
+
+def _about(tool: "Tool") -> str:
+    from toolcrib.metatools import tool_remarks
+
+    return " ".join([about(tool), *(f"[{each}]" for each in tool_remarks(tool, changed=False))])
 
 
 def _why(found: "FoundTool") -> str:
@@ -156,13 +163,14 @@ def _as_json(answer: "SearchAnswer", detail: Detail, query: str, left_out: "Iter
 
 
 def _hit_json(found: "FoundTool", detail: Detail) -> dict[str, Any]:
-    from toolcrib.metatools import tool_signature
+    from toolcrib.metatools import tool_remarks, tool_signature
 
     tool, hit = found.tool, found.hit
     body: dict[str, Any] = {"id": tool.id, "server": tool.server, "score": hit.score, "weak": hit.weak}
     body["why"] = dict(hit.why)
     if detail is not Detail.NAME:
         body["about"] = about(tool)
+        body["remarks"] = tool_remarks(tool, changed=False)
     if detail is Detail.SIGNATURE:
         body["signature"] = tool_signature(tool)
     if detail is Detail.FULL:

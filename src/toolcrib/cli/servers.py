@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from toolcrib.cli.adding import add, remove
 from toolcrib.cli.available import search
+from toolcrib.cli.changing import accept, changes
 from toolcrib.cli.login import login, logout
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
@@ -70,6 +71,8 @@ servers.command("add")(add)
 servers.command("remove")(remove)
 servers.command("enable")(enable)
 servers.command("disable")(disable)
+servers.command("changes")(changes)
+servers.command("accept")(accept)
 servers.command("login")(login)
 servers.command("logout")(logout)
 

@@ -39,6 +39,10 @@ class Case:
         """
         return list(self.crib.registry.tools(server))
 
+    def description(self, server: str) -> str:
+        """What is said of a server, by the configuration or else by itself."""
+        return next((each.description for each in self.crib.servers if each.id == server), "")
+
     def is_listed(self, server: str) -> bool:
         """Whether it is known what a server lists."""
         return server in self.crib.registry.servers

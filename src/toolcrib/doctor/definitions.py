@@ -11,6 +11,8 @@ from pathlib import Path
 
 from toolcrib.catalog import Tool, definition_tokens, to_line
 from toolcrib.doctor.finding import Finding, Level, listed
+from toolcrib.errors import shown
+from toolcrib.hidden import hidden_places, hidden_texts, kinds_of
 from toolcrib.schema import UnusableSchemaError, compile_validator, is_object
 
 MOST_TOKENS = 5_000
@@ -53,6 +55,25 @@ def _schema_faults(tool: Tool) -> Iterator[tuple[Level, str, str]]:
     else:
         if is_object(tool.output_schema) and tool.output_schema.get("type", "object") != "object":
             yield "note", "the output schema is not that of an object, which clients before 2026-07-28 refuse", ""
+
+
+def check_hidden(server: str, tools: Sequence[Tool], about: str) -> Iterator[Finding]:
+    """Whether anything that a model reads of a server holds text that people can't see.
+
+    Args:
+        server: The server's id.
+        tools: Its tools.
+        about: What is said of the server.
+    """
+    hint = "People can't see it, and models read it: ask its author what it is for, or do not use the server."
+    values: dict[str, object] = {"its description": about}
+    values |= {f"the definition of {tool.id}": tool.definition for tool in tools}
+    for name, value in values.items():
+        if places := hidden_places(value):
+            spelled = [f"it spells {shown(each.spelled)}" for each in hidden_texts(value) if each.spelled]
+            where = [f"{each.path or 'text'}: {', '.join(each.kinds)}" for each in places]
+            message = f"{name[:1].upper()}{name[1:]} holds hidden text: {kinds_of(places)}."
+            yield Finding("hidden", "warning", server, message, hint, (*where, *spelled))
 
 
 def count_tools(tools: Sequence[Tool]) -> dict[str, int]:

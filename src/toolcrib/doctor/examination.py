@@ -13,7 +13,7 @@ from toolcrib.doctor.case import Case
 from toolcrib.doctor.commands import check_commands, check_runtimes
 from toolcrib.doctor.configuration import check_configuration, check_rules
 from toolcrib.doctor.credentials import check_credentials, resolve_servers
-from toolcrib.doctor.definitions import Here, check_schemas, check_sizes, check_texts, count_tools
+from toolcrib.doctor.definitions import Here, check_hidden, check_schemas, check_sizes, check_texts, count_tools
 from toolcrib.doctor.finding import Diagnosis, Finding
 from toolcrib.doctor.names import check_server_names, check_shared_names, check_tool_names
 from toolcrib.doctor.starts import Refresh, check_starts
@@ -111,6 +111,7 @@ def _check_catalog(case: Case) -> Iterator[Finding]:
         yield from check_tool_names(server, tools)
         yield from check_sizes(server, counts)
         yield from check_texts(server, tools, here)
+        yield from check_hidden(server, tools, case.description(server))
     yield from check_shared_names(names)
     heaviest = sorted(tokens.items(), key=lambda each: -each[1])[:_HEAVIEST]
     if heaviest:

@@ -13,20 +13,25 @@ from toolcrib.metatools.definitions import (
 from toolcrib.metatools.forgiving import tool_call
 from toolcrib.metatools.formatting import error_text, search_text, tool_signature, unsettled_text
 from toolcrib.metatools.metatools import MetaTools
+from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, tool_remarks
 
 __all__ = [
     "CALL_TOOL",
+    "CHANGED_META",
     "DETAILS",
     "DISABLE_SERVER",
     "ENABLE_SERVER",
     "GET_TOOL_DETAILS",
+    "HIDDEN_META",
     "READ_RESULT",
     "SEARCH_SERVERS",
     "SEARCH_TOOLS",
     "MetaTools",
     "error_text",
+    "hidden_in_result",
     "search_text",
     "tool_call",
+    "tool_remarks",
     "tool_signature",
     "unsettled_text",
 ]

@@ -1,6 +1,6 @@
 """What a model is told beside definitions and results: that something in them is hidden, or has changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolcrib.catalog import JsonObject, Tool
@@ -41,7 +41,7 @@ def definition_remarks(tool: Tool, *, changed: bool) -> JsonObject:
     return members
 
 
-def hidden_in_result(result: JsonObject) -> list[HiddenPlace]:
+def hidden_in_result(result: Mapping[str, Any]) -> list[HiddenPlace]:
     """Where the content of a result holds hidden text."""
     shown: dict[str, Any] = {name: result[name] for name in ("content", "structuredContent") if name in result}
     return hidden_places(shown)

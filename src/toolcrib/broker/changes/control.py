@@ -26,6 +26,9 @@ CHANGED_RULE = "changed definition"
 _STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 _NAMED = 3
 
+_OWNED = "\n"
+"""Stands, in the name that a tool is pinned under, behind the principal that it is listed to alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class Watch:
@@ -184,7 +187,7 @@ class ChangeControl:
                 continue
             tools = {_key(tool, watch): tool for tool in self._registry.tools(each)}
             for key in self._pins.keys:
-                if key[0] != (watch.name or each):
+                if key[0] != (watch.name or each) or _OWNED in key[1]:
                     continue
                 tool = tools.get(key)
                 if tool is not None and self._differs(tool, watch):
@@ -269,7 +272,8 @@ def reason_of(change: ToolChange) -> str:
 
 def _key(tool: Tool, watch: Watch) -> PinKey:
     # Names may hold anything that JSON can carry; a database can't.
-    return watch.name or tool.server, json.dumps(tool.name)[1:-1]
+    name = json.dumps(tool.name)[1:-1]
+    return watch.name or tool.server, f"{json.dumps(tool.owner)}{_OWNED}{name}" if tool.owner else name
 
 
 def _hidden(definition: Mapping[str, Any]) -> set[str]:

@@ -102,13 +102,13 @@ class Hashes:
 
     def of(self, tool: Tool) -> str:
         """See `definition_hash`."""
-        known = self._known.get(tool.id)
+        known = self._known.get(tool.key)
         if known is not None and known[0] is tool:
             return known[1]
         if len(self._known) >= _MOST_KEPT:
             self._known.clear()
         found = definition_hash(tool.definition)
-        self._known[tool.id] = (tool, found)
+        self._known[tool.key] = (tool, found)
         return found
 
 
