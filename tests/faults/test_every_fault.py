@@ -181,6 +181,7 @@ CALLERS = {
     "AsksInCall": to(answers(says="List roots not supported")),
     "ListsByCapabilities": to(answers()),
     "ListsToCallersAlone": to(fails("can't list its tools: no roots, no tools")),
+    "Discovered": to(answers()),
     "Private": to(answers()),
     "Public": to(answers()),
     "CrashAfterList": to(either(r"ended|has ended|left alone for")),

@@ -94,6 +94,21 @@ async def test_a_client_that_declares_something_else_gets_another_connection(stu
     assert declared(server) == [{"roots": {"listChanged": True}}, {}]
 
 
+async def test_a_change_of_roots_is_told_over_the_connections_of_whom_it_concerns(stub, open_pool):
+    server = stub("AsksInCall")
+    alice, bob, carol = Client("file:///a"), Client("file:///b"), Client("file:///c", {"roots": {}})
+    async with open_pool(one=server) as opened:
+        for name, client in (("alice", alice), ("bob", bob), ("carol", carol)):
+            await told(opened["one"], own(name, client))
+        alice.root = "file:///other"
+        for name in ("alice", "carol"):
+            await opened.pool.roots_changed(name)
+        assert (await told(opened["one"], own("alice", alice)))["roots"][0]["uri"] == "file:///other"
+        await told(opened["one"], own("carol", carol))
+        await told(opened["one"], own("bob", bob))
+    assert server.methods.count("notifications/roots/list_changed") == 1
+
+
 async def test_a_callers_connection_stops_when_it_is_idle_and_is_forgotten(stub, open_pool, alive):
     server = stub("Normal", idle_stop=0.05)
     async with open_pool(one=server) as opened:

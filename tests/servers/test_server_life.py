@@ -20,6 +20,15 @@ async def test_a_promise_of_freshness_that_has_run_out_lists_again_at_the_next_u
         assert "after" in opened.listings[-1].definitions.names
 
 
+async def test_what_a_server_says_of_itself_is_asked_again_once_its_promise_has_run_out(stub, open_pool, call):
+    async with open_pool(one=stub("Discovered")) as opened:
+        await opened["one"].ensure()
+        assert opened["one"].snapshot.instructions == "Asked 1 times."
+        while opened["one"].snapshot.instructions == "Asked 1 times.":
+            await opened["one"].relist()
+    assert opened["one"].snapshot.instructions == "Asked 2 times."
+
+
 @pytest.mark.parametrize("mode", ["Changing", "ModernChanging"])
 async def test_a_change_of_the_listing_is_taken_over_in_both_eras(stub, open_pool, call, mode):
     server = stub(mode)

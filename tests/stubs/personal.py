@@ -84,6 +84,17 @@ class Flood(Stub):
         sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
 
 
+class Discovered(Stub):
+    """Says of itself how often it was asked, and that this is fresh for a fifth of a second."""
+
+    eras = ("modern",)
+    times = 0
+
+    def discover(self):
+        self.times += 1
+        return {**super().discover(), "instructions": f"Asked {self.times} times.", "ttlMs": 200}
+
+
 class Private(Stub):
     """Lists other tools each time, and says that each list and resource is private, and fresh for a minute; at each
     call of `change` it says that all has changed."""

@@ -359,6 +359,11 @@ class Crib(CribBase):
         """
         self._sources.attach(caller, client)
 
+    async def roots_changed(self, caller: Caller) -> None:
+        """Tell the servers of this caller's own connections that its client has other roots now."""
+        if self._pool is not None:
+            await self._pool.roots_changed(caller.key)
+
     def release(self, caller: Caller) -> None:
         """End the connections that are this caller's own, or its run's, as soon as no request uses them.
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
@@ -35,7 +35,7 @@ from toolcrib.servers.progress import Progress
 from toolcrib.servers.session import CallerSession
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import Watchdog
-from toolcrib.servers.wire import NO_ANSWER, raw_request
+from toolcrib.servers.wire import NO_ANSWER, raw_notification, raw_request
 
 if TYPE_CHECKING:
     from anyio.abc import Process
@@ -70,6 +70,7 @@ class Connection:
     _process: "Process | None" = None
     _http: "HttpNotes | None" = None
     _negotiated: Negotiated | None = None
+    _negotiated_at: float = 0.0
 
     @property
     def negotiated(self) -> Negotiated:
@@ -113,6 +114,27 @@ class Connection:
     async def open(self, protocol: Protocol, *, probe_timeout: float) -> None:
         """Settle the protocol era; see `negotiate`."""
         self._negotiated = await negotiate(self.session, protocol, probe_timeout=probe_timeout)
+        self._negotiated_at = anyio.current_time()
+
+    async def discover_again(self, timeout: float) -> None:
+        """Ask the server what it says of itself, where its promise that this stays the same has run out.
+
+        Most servers make none, and are asked when they are connected to. An answer that can't be used changes nothing.
+
+        Raises:
+            ServerError: See `send`.
+        """
+        ttl = freshness_of(self.negotiated.discovered).ttl
+        if not self.negotiated.modern or ttl is None or anyio.current_time() < self._negotiated_at + ttl:
+            return
+        raw = await self.send("server/discover", {}, RequestContext(timeout=timeout))
+        self._negotiated_at = anyio.current_time()
+        if isinstance(raw.get("capabilities"), dict):
+            self._negotiated = replace(self.negotiated, discovered=raw)
+
+    async def tell(self, method: str) -> None:
+        """Send a notification without params; one that comes too late is dropped."""
+        await raw_notification(self.session, method)
 
     async def list_all(self, method: ListMethod, timeout: float) -> tuple[list[Any], Freshness]:
         """All entries over all pages, as sent, and how far they may be kept; a cursor that repeats ends the list.

@@ -90,6 +90,7 @@ class ToolListing:
 
         self._outdated = anyio.Event()  # a change that is reported from here on is one that the answer may lack
         entries: list[Any] = []
+        await connection.discover_again(timeout)
         if connection.offers("tools"):
             try:
                 entries, self._freshness = await connection.list_all("tools/list", timeout)

@@ -112,6 +112,11 @@ class ServerPool:
         for server in self:
             server.release(connection_key)
 
+    async def roots_changed(self, connection_key: str) -> None:
+        """Tell the servers of one caller's own connections that its client has other roots now."""
+        for server in self:
+            await server.roots_changed(connection_key)
+
     async def close(self) -> None:
         """Stop all servers at once and wait until their processes are gone."""
         async with anyio.create_task_group() as stops:

@@ -218,6 +218,18 @@ class McpServer:
             if key == connection_key:
                 line.retire()
 
+    async def roots_changed(self, connection_key: str) -> None:
+        """Tell the server, over the connections of one caller or run, that its client has other roots now.
+
+        From 2026-07-28 on servers are told nothing: they ask for the roots when they need them.
+        """
+        for (key, _), line in list(self._own.items()):
+            connection = line.open_connection
+            if key == connection_key and connection is not None and not connection.negotiated.modern:
+                roots = declared(line.client).get("roots")
+                if isinstance(roots, dict) and cast("JsonObject", roots).get("listChanged") is True:
+                    await connection.tell("notifications/roots/list_changed")
+
     def forgive(self) -> None:
         """Let the next need try again at once, however often it has failed."""
         self._life.breaker.reset()

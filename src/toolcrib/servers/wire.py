@@ -46,6 +46,15 @@ async def raw_request(
     return await dispatcher.send_raw_request(method, data["params"] or None, options)
 
 
+async def raw_notification(session: ClientSession, method: str) -> None:
+    """Send a notification without params on a connected session."""
+    data: dict[str, Any] = {"method": method, "params": {}}
+    options: CallOptions = {}
+    session._stamp(data, options)  # pyright: ignore[reportPrivateUsage]
+    dispatcher = session._dispatcher  # pyright: ignore[reportPrivateUsage]
+    await dispatcher.notify(method, data["params"] or None, options)
+
+
 def accepted_tools(session: ClientSession, tools: Iterable[Any]) -> tuple[list[JsonObject], list[str]]:
     """The listed tools that a client may use, and why others may not be.
 
