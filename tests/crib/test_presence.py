@@ -3,18 +3,20 @@
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
 
 from toolcrib import Crib
 from toolcrib.demo import demo_config
+from toolcrib.errors import StoreError
 from toolcrib.store import Lease, open_store
 
 pytestmark = pytest.mark.anyio
 
 
-def config() -> dict[str, object]:
+def config() -> dict[str, Any]:
     bad = {"command": sys.executable, "args": ["-c", "raise SystemExit(3)"]}
     return {
         "mcpServers": {"notes": demo_config()["mcpServers"]["notes"], "bad": bad},
@@ -54,9 +56,15 @@ async def test_a_crib_that_only_searches_writes_no_store(tmp_path: Path) -> None
     assert not store.exists()
 
 
-async def test_a_store_that_cannot_be_used_harms_nothing(tmp_path: Path) -> None:
+async def test_a_store_that_cannot_be_used_harms_no_server(tmp_path: Path) -> None:
     (tmp_path / "toolcrib.db").write_bytes(b"this is no database" * 100)
-    async with Crib.open(config(), state_dir=tmp_path) as crib:
+    reading = config()
+    reading["mcpServers"]["notes"]["toolcrib"] = {"effects": {"list_*": "read"}}
+    async with Crib.open(reading, state_dir=tmp_path) as crib:
+        assert (await crib.call("notes.list_tags")).kind == "result"
+        # What it does could not be recorded.
+        with pytest.raises(StoreError, match="is damaged or no database"):
+            await crib.call("notes.create_note", {"title": "t", "body": "b"})
         assert (await crib.call("notes.list_tags")).kind == "result"
 
 

@@ -180,6 +180,16 @@ async def test_the_next_call_like_one_of_unknown_outcome_is_told_of_it_once(open
         assert (await again("local", asked))[1] is None
 
 
+async def test_names_that_no_database_can_hold_are_mended(open_book: Callable[..., Any]) -> None:
+    async with open_book() as book:
+        # Python reads both from JSON, and a client may call its conversation so.
+        call = await book.begin(caller=Caller(conversation="half \ud83d of a pair, and \0"))
+        await book.journal.ended(call, "failed", "the server said \udc00\0")
+        entry = await book.entry(call)
+        assert entry.conversation == "half ? of a pair, and \ufffd"
+        assert entry.error == "the server said ?\ufffd"
+
+
 async def test_clocks_that_jump_do_no_harm(open_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1_800_000_000.0]
     monkeypatch.setattr(time, "time", lambda: now[0])
