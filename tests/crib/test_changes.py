@@ -1,5 +1,8 @@
 """What changes of the catalog are told, whatever kind of source they come from."""
 
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -10,9 +13,13 @@ from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ToolsListChanged
 
 from toolcrib import Crib
+from toolcrib.broker import text_of
+from toolcrib.errors import UnknownToolError
 from toolcrib.events import CatalogChanged
 
 pytestmark = pytest.mark.anyio
+
+STUB = Path(__file__).resolve().parent.parent / "stubs" / "misbehave.py"
 
 
 class Shop:
@@ -49,6 +56,34 @@ async def test_a_change_at_a_given_client_is_taken_over_and_told(mode: Any, give
                 change = await anext(events)
             assert change == CatalogChanged("shop", added=("shop.cheese",), removed=("shop.apple",))
             assert crib.registry.keys("shop") == ["shop.bread", "shop.cheese"]
+
+
+async def test_a_call_whose_tool_is_removed_meanwhile_finishes_and_the_removal_is_told(tmp_path: Path) -> None:
+    entry = {"command": sys.executable, "args": ["-S", str(STUB), "RemovesInCall"]}
+    ends: list[str] = []
+
+    async def fleeting() -> None:
+        ends.append(text_of((await crib.call("one.fleeting")).result))
+
+    async with Crib.open({"one": entry}, state_dir=tmp_path) as crib:
+        await crib.call("one.echo")
+        with crib.events.subscribe() as events, anyio.fail_after(20):
+            async with anyio.create_task_group() as calls:
+                calls.start_soon(fleeting)
+                changes = [each async for each in _until_removed(events)]
+                assert changes[-1] == CatalogChanged("one", removed=("one.fleeting",))
+                with pytest.raises(UnknownToolError):
+                    await crib.call("one.fleeting")
+                assert not ends
+                await crib.call("one.echo")
+        assert ends == ["in the end"]
+
+
+async def _until_removed(events: AsyncIterator[Any]) -> AsyncIterator[CatalogChanged]:
+    async for event in events:
+        if isinstance(event, CatalogChanged):
+            yield event
+            return
 
 
 async def test_functions_and_sources_that_are_added_are_told() -> None:

@@ -181,6 +181,7 @@ CALLERS = {
     "AsksInCall": to(answers(says="List roots not supported")),
     "ListsByCapabilities": to(answers()),
     "ListsToCallersAlone": to(fails("can't list its tools: no roots, no tools")),
+    "RemovesInCall": to(answers()),
     "Discovered": to(answers()),
     "Private": to(answers()),
     "Public": to(answers()),

@@ -84,6 +84,24 @@ class Flood(Stub):
         sys.stdout.buffer.write(json.dumps(message).encode() + b"\n")
 
 
+class RemovesInCall(Stub):
+    """Removes the tool `fleeting` while it is called, says so, and answers that call with the next one."""
+
+    tools = (tool("echo"), tool("fleeting"))
+    tells_of_changes = True
+    waiting = None
+
+    def call(self, name, arguments, params, request_id):
+        if name == "fleeting":
+            self.waiting, self.tools = request_id, (tool("echo"),)
+            self.notify("notifications/tools/list_changed")
+            return None
+        if self.waiting is not None:
+            self.send({"jsonrpc": "2.0", "id": self.waiting, "result": text("in the end")})
+            self.waiting = None
+        return super().call(name, arguments, params, request_id)
+
+
 class Discovered(Stub):
     """Says of itself how often it was asked, and that this is fresh for a fifth of a second."""
 
