@@ -17,6 +17,8 @@ MOST_TRACES = 20
 EXCERPT = 80
 """Characters of an excerpt."""
 
+_STRIDE = 1_024
+
 
 class _View(NamedTuple):
     """A text of the arguments as it is, or as it reads when it is decoded.
@@ -103,11 +105,12 @@ def _find_texts(views: Sequence[_View], segments: "Sequence[Segment]", best: _Be
 
 def _find_values(views: Sequence[_View], segments: "Sequence[Segment]", best: _Best) -> None:
     pairs = {(view.pointer, value): view.text for view in views for value in all_values(view.text)}
-    for (pointer, value), text in pairs.items():
-        part = _Part(len(value), text if value.startswith("=") else value, 0)
-        for segment in segments:
-            for origin in segment.owners_of(hash(value)):
-                _note(best, origin, pointer, part)
+    rows = list(pairs.items())
+    hashes = [hash(value) for _, value in pairs]
+    for segment in segments:
+        for place, origin in segment.owners_of(hashes):
+            (pointer, value), text = rows[place]
+            _note(best, origin, pointer, _Part(len(value), text if value.startswith("=") else value, 0))
 
 
 def _note(best: _Best, origin: "Origin", pointer: str, part: _Part) -> None:
@@ -118,8 +121,21 @@ def _note(best: _Best, origin: "Origin", pointer: str, part: _Part) -> None:
 
 def _excerpt(part: _Part) -> str:
     """The beginning of the part as it stands in its text."""
-    begin = bisect_right(range(len(part.text) + 1), part.start, key=lambda end: len(letters(part.text[:end]))) - 1
+    begin = _place(part.text, part.start)
     some = part.text[begin : begin + 2 * EXCERPT]
     end = bisect_left(range(len(some)), part.length, key=lambda end: len(letters(some[:end])))
     line = " ".join(some[:end].split())
     return line if len(line) < EXCERPT else f"{line[: EXCERPT - 1]}…"
+
+
+def _place(text: str, letters_before: int) -> int:
+    """Where in a text the letter stands that so many bytes of letters stand before."""
+    at = 0
+    while at < len(text):
+        width = len(letters(text[at : at + _STRIDE]))
+        if width > letters_before:
+            break
+        letters_before -= width
+        at += _STRIDE
+    some = text[at : at + _STRIDE]
+    return at + bisect_right(range(len(some)), letters_before, key=lambda end: len(letters(some[: end + 1])))

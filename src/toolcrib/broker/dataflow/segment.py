@@ -1,6 +1,6 @@
 """What was read of some results, in a form that can be searched: fingerprints of the texts, hashes of the values."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -96,18 +96,19 @@ class Segment:
             hashes: Hashes of its parts, each one once, in order.
             places: Where these parts stand in it.
         """
-        at = np.searchsorted(self._hashes, hashes)
-        at[at == len(self._hashes)] = 0
-        hits = np.flatnonzero(self._hashes[at] == hashes) if len(self._hashes) else np.empty(0, np.int64)
+        first = np.searchsorted(self._hashes, hashes)
+        last = np.searchsorted(self._hashes, hashes, side="right")
+        hits = np.flatnonzero(first < last)
+        hits = hits[np.argsort(places[hits])]
+        owners = self._owners[first[hits]].tolist()
+        rows = zip(places[hits].tolist(), first[hits].tolist(), last[hits].tolist(), owners, strict=True)
         found: list[Shared] = []
         reached: dict[int, int] = {}
         compared = 0
-        for hit in sorted(hits.tolist(), key=lambda hit: int(places[hit])):
-            start = int(places[hit])
-            first = int(at[hit])
-            for row in range(first, min(first + _MOST_OWNERS, len(self._hashes))):
-                if self._hashes[row] != hashes[hit]:
-                    break
+        for start, first_row, end_row, first_owner in rows:
+            if end_row == first_row + 1 and start + GRAM <= reached.get(first_owner, 0):
+                continue
+            for row in range(first_row, min(end_row, first_row + _MOST_OWNERS)):
                 owner = int(self._owners[row])
                 if start + GRAM <= reached.get(owner, 0):
                     continue
@@ -120,11 +121,14 @@ class Segment:
                 break
         return found
 
-    def owners_of(self, value: int) -> list[Origin]:
-        """The calls whose results held a value, by its hash."""
-        first = int(np.searchsorted(self._values, value))
-        last = int(np.searchsorted(self._values, value, side="right"))
-        return [self.extracts[owner].origin for owner in self._value_owners[first:last][:_MOST_OWNERS]]
+    def owners_of(self, values: Sequence[int]) -> Iterator[tuple[int, Origin]]:
+        """The calls whose results held values, with the place of the value among those given, by their hashes."""
+        given = np.array(values, np.int64)
+        first = np.searchsorted(self._values, given)
+        last = np.searchsorted(self._values, given, side="right")
+        for place in np.flatnonzero(first < last).tolist():
+            for owner in self._value_owners[first[place] : last[place]][:_MOST_OWNERS]:
+                yield place, self.extracts[owner].origin
 
 
 def parts_of(text: bytes) -> tuple[Hashes, NDArray[np.int64]]:
