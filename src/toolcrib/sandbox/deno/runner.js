@@ -103,6 +103,7 @@ function call(name, args) {
   if (text === undefined || text.length > limits.arguments) {
     throw new RangeError(`The arguments of ${name} are larger than ${limits.arguments} bytes.`);
   }
+  if (depth(text) > 200) throw new RangeError(`An argument of ${name} is nested deeper than 200 levels.`);
   flush();
   calls += 1;
   const id = calls;
@@ -117,6 +118,22 @@ function call(name, args) {
   answered.catch(() => {});
   send({ t: "call", id, name, args: own.parse(text), kwargs: {}, line: lineOf(place) });
   return answered;
+}
+
+function depth(text) {
+  let now = 0;
+  let most = 0;
+  let quoted = false;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (quoted) {
+      if (char === "\\") at++;
+      else quoted = char !== '"';
+    } else if (char === '"') quoted = true;
+    else if (char === "[" || char === "{") most = Math.max(most, ++now);
+    else if (char === "]" || char === "}") now--;
+  }
+  return most;
 }
 
 const callable = (name) => (...args) => call(name, args);

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections import deque
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import suppress
@@ -35,6 +36,7 @@ from toolcrib.sandbox.monty.worker import Crew, Worker
 VERSION = pydantic_monty.__version__
 """The state of a script that sleeps is read by no other version."""
 
+_NO_TOOL = re.compile(r"'(?P<server>\w+)' object has no attribute '(?P<tool>\w+)'")
 _DRAIN = 0.1
 """Seconds after which what a long turn printed is told."""
 _MOST_TRACE = 12
@@ -276,10 +278,12 @@ class MontyEngine(Engine):
             return partial(call.resume, {"return_value": self._error_info(call.args)})
         namespace = self._namespaces.name(call.object_id)
         if namespace is not None:
-            text = f"{namespace} has no tool {name[:100]!r}. {self._names.hint(f'{namespace}.{name}')}".rstrip()
-            return partial(call.resume, {"exception": AttributeError(text)})
+            return partial(call.resume, {"exception": AttributeError(self._no_tool(namespace, name[:100]))})
         text = f"name {name[:100]!r} is not defined. {self._names.hint(name)}".rstrip()
         return partial(call.resume, {"exception": NameError(text)})
+
+    def _no_tool(self, server: str, tool: str) -> str:
+        return f"{server} has no tool {tool!r}. {self._names.hint(f'{server}.{tool}')}".rstrip()
 
     def _imported(self, call: FunctionSnapshot) -> Any:
         name = str(call.args[0]) if call.args else ""
@@ -329,6 +333,9 @@ class MontyEngine(Engine):
             kind = self._told[message].kind
         elif kind == "NameError" and message.count("'") == 2:
             hint = self._names.hint(message.split("'")[1])
+        elif kind == "AttributeError" and (missing := _NO_TOOL.fullmatch(message)):
+            server, tool = missing["server"], missing["tool"]
+            message = self._no_tool(server, tool) if server in self._names.namespaces else message
         line = trace[-1] if trace else None
         return Broken(status, Fault(kind, message, line, hint=hint, trace=tuple(trace)))
 
