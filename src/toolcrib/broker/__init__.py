@@ -17,7 +17,7 @@ from toolcrib.broker.changes import (
     reason_of,
 )
 from toolcrib.broker.dataflow import DataFlow, Memory, NoDataFlow, Trace
-from toolcrib.broker.effects import effect_of
+from toolcrib.broker.effects import Judged, effect_of, judged
 from toolcrib.broker.journal import (
     Discovery,
     DurableJournal,
@@ -104,6 +104,7 @@ __all__ = [
     "InvalidArgumentsError",
     "Journal",
     "JournalReader",
+    "Judged",
     "Kept",
     "KeptResults",
     "Ledger",
@@ -136,6 +137,7 @@ __all__ = [
     "Whole",
     "content_of",
     "effect_of",
+    "judged",
     "mended",
     "reason_of",
     "repeats_structure",

@@ -22,6 +22,7 @@ COMMANDS = {
     "tokens": "Count what the tools cost a model, with and without Toolcrib.",
     "approve": "List the calls that wait for an approval; approve or deny them.",
     "journal": "Show the calls that were made, and what became of them.",
+    "policy": "Say which rules decide about calls, and why.",
     "doctor": "Look for what is wrong with the configuration and its servers.",
 }
 """The commands in the order of the help. Each is the function, or the group, of its name in the module of its name."""

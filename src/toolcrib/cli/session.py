@@ -20,11 +20,12 @@ _LISTED_STOP = 1.0
 """Seconds that a server started only to be listed runs on."""
 
 
-def read_config(files: Sequence[Path] | None) -> Config:
+def read_config(files: Sequence[Path] | None, *, with_rules: bool = True) -> Config:
     """The configuration of a command, its warnings told.
 
     Args:
         files: What `--config` named; None or nothing means the user's own folder.
+        with_rules: Whether what is odd about the rules of the policy is told too.
 
     Raises:
         ConfigError: It can't be used, or there is none yet.
@@ -33,7 +34,7 @@ def read_config(files: Sequence[Path] | None) -> Config:
     if not config.paths:
         folder = user_config_dir()
         raise ConfigError(f"No servers are configured: {folder} holds no *.json.", hint=how_to_begin(folder))
-    if config.settings.policy.rules:
+    if with_rules and config.settings.policy.rules:
         from toolcrib.broker import with_policy_warnings
 
         config = with_policy_warnings(config)

@@ -24,6 +24,7 @@ from toolcrib.broker import (
     Effect,
     Explanation,
     JournalReader,
+    Judged,
     Parking,
     Pins,
     Policy,
@@ -188,6 +189,10 @@ class CribBase:
     def effect(self, tool: Tool) -> Effect:
         """What a call of a tool may do, as the policy takes it."""
         return self._sources.effect(tool)
+
+    def judged(self, tool: Tool) -> Judged:
+        """The same, with what tells so, in words that follow a colon."""
+        return self._sources.judged(tool)
 
     async def explain(self, name: str, arguments: JsonObject | None = None, *, caller: Caller = LOCAL) -> Explanation:
         """What the configured policy says of a call, and why; nothing is called. It is for whoever made the policy:

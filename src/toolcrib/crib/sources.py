@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.broker import Call, Caller, Effect, effect_of
+from toolcrib.broker import Call, Caller, Effect, Judged, judged
 from toolcrib.catalog import NO_CONTEXT, ClientSide, JsonObject, RequestContext, Source, Tool, ToolRegistry
 from toolcrib.crib.changes import published
 from toolcrib.errors import ServerError
@@ -70,8 +70,12 @@ class SourceTable:
 
     def effect(self, tool: Tool) -> Effect:
         """What a call of a tool may do."""
+        return self.judged(tool).effect
+
+    def judged(self, tool: Tool) -> Judged:
+        """What a call of a tool may do, and what tells so."""
         overrides, trusted = self.effects(tool.server)
-        return effect_of(tool, overrides, trusted=trusted)
+        return judged(tool, overrides, trusted=trusted)
 
     def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:
         """The configured effects by glob over tool names, and whether the source is trusted.
