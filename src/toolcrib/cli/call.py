@@ -72,7 +72,7 @@ async def _call(
     *,
     as_json: bool,
 ) -> int:
-    from toolcrib.broker import InvalidArgumentsError
+    from toolcrib.broker import Caller, InvalidArgumentsError
 
     async with open_crib(config) as crib:
         with call_progress(f"Calling {name}") as on_progress:
@@ -81,7 +81,9 @@ async def _call(
             for note in undeclared(tool, arguments):
                 tell(note)
             try:
-                outcome = await crib.call(tool.id, arguments, timeout=timeout, on_progress=on_progress)
+                outcome = await crib.call(
+                    tool.id, arguments, timeout=timeout, on_progress=on_progress, caller=Caller(face="cli")
+                )
             except InvalidArgumentsError as error:
                 return _refused(error, as_json=as_json)
     for change in outcome.changes:

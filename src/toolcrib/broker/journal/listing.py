@@ -17,7 +17,7 @@ from toolcrib.broker.journal.tables import CALLS, OF_A_RUN
 
 _C = CALLS.c
 
-_NARROW = 2_000
+_NARROW = 1_000
 """Entries that can be looked through in a few milliseconds."""
 
 _PARTS = 100
