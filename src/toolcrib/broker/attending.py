@@ -23,6 +23,7 @@ from toolcrib.broker.waiting import (
     ruling,
 )
 from toolcrib.catalog import JsonObject, Source
+from toolcrib.errors import ServerError
 
 Dispatch = Callable[[Source, Call, Decision, Options, JsonObject | None], Awaitable[Outcome]]
 """Sends a call, with more members in its params where it goes on."""
@@ -133,7 +134,7 @@ class WaitingCalls:
         try:
             return await self._parking.go_on(parked, options)
         except ChangedError:
-            self._parking.drop(parked)
+            await self._give_up(parked, "its tool has changed")
             raise
 
     async def _approval(self, pending: Pending, options: Options) -> Answer | None:
@@ -190,13 +191,18 @@ class WaitingCalls:
     ) -> Outcome:
         """Go on with a call whose server asks for something: ask a client that can be asked at once, else park the
         call for whoever comes back with the answers."""
-        check_client(outcome, options.client)
         rounds = 0
-        while outcome.kind == "input_required" and options.client is not None and not options.returns:
-            more = await ask_at_once(outcome, options, rounds)
+        while outcome.kind == "input_required":
+            try:
+                check_client(outcome, options.client)
+                if options.client is None or options.returns:
+                    break
+                more = await ask_at_once(outcome, options, rounds)
+            except ServerError as error:
+                await self._journal.ended(outcome.call, "cancelled", str(error))
+                raise
             outcome = await self._dispatch(source, outcome.call, decision, options, more)
             rounds += 1
-            check_client(outcome, options.client)
         if outcome.kind != "input_required":
             return outcome
         waits = outcome
@@ -212,14 +218,15 @@ class WaitingCalls:
         parked.question = waits
         return replace(waits, token=self._parking.token(parked))
 
-    async def _give_up(self, parked: Parked) -> None:
-        """Put down that a call was never sent, or never gone on with: nobody came back to it."""
-        self._parking.drop(parked)
+    async def _give_up(self, parked: Parked, why: str = "nobody came back to it") -> None:
+        """Put down that a call was never sent, or never gone on with."""
+        if not self._parking.drop(parked):
+            return
         if parked.pending is None:
-            await self._journal.ended(parked.call, "cancelled", "nobody answered what its server asked")
+            await self._journal.ended(parked.call, "cancelled", why)
             return
         await self._asking.expire(parked.pending)
-        await self._journal.stopped(parked.call, "cancelled", parked.pending.decision, "nobody came back to it")
+        await self._journal.stopped(parked.call, "cancelled", parked.pending.decision, why)
 
 
 def told(outcome: Outcome, prepared: Prepared | None) -> Outcome:

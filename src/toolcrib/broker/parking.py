@@ -125,9 +125,9 @@ class Parking:
             self._tasks.start_soon(self._sweep)
         return parked
 
-    def drop(self, parked: Parked) -> None:
-        """Forget a call; nobody can come back to it."""
-        self._lots.pop(parked.id, None)
+    def drop(self, parked: Parked) -> bool:
+        """Forget a call; nobody can come back to it. Whether it was here."""
+        return self._lots.pop(parked.id, None) is not None
 
     def find(self, call: Call) -> Parked | None:
         """The parked call that the same caller, or run, comes back to by calling the same again; one whose outcome
@@ -216,9 +216,9 @@ class Parking:
             for parked in [each for each in self._lots.values() if each.expires_at <= now]:
                 if parked.sent and not parked.done.is_set():
                     continue
-                self.drop(parked)
                 if self.on_expired is not None and not parked.sent:
                     await self.on_expired(parked)
+                self.drop(parked)
             await anyio.sleep(max(1.0, min((each.expires_at for each in self._lots.values()), default=now) - now))
         self._sweeping = False
 

@@ -165,7 +165,7 @@ class Asking:
         first = False
         with anyio.CancelScope(shield=True):  # whoever waits for the answer ends those who gave it
             first = await self._settle(pending, answer)
-        return first
+        return first  # noqa: RET504  a scope might swallow an exception, as far as types tell
 
     async def expire(self, pending: Pending) -> None:
         """Let a question count as unanswered, unless an answer came in the last moment."""
@@ -209,13 +209,16 @@ class Asking:
 
     async def _by_client(self, pending: Pending, client: ClientSide) -> None:
         """Ask the client at once, by elicitation; where it can't, the inbox."""
-        try:
-            said = await client.answer(ELICIT, pending.question.form)
-        except ToolcribError as error:
-            logger.warning("The client can't ask about %s: %s", pending.question.call.target, error)
-            await self._file(pending, "the client can't ask for it")
-        else:
-            await self.by_form(pending, said)
+        async with pending.dialog:
+            if pending.answer is not None:
+                return
+            try:
+                said = await client.answer(ELICIT, pending.question.form)
+            except ToolcribError as error:
+                logger.warning("The client can't ask about %s: %s", pending.question.call.target, error)
+                await self._file(pending, "the client can't ask for it")
+            else:
+                await self.by_form(pending, said)
 
     async def _file(self, pending: Pending, otherwise: str) -> None:
         """Put a question into the inbox; where there is none, the answer is no."""

@@ -194,7 +194,6 @@ class Inbox:
 
     def _row(self, pending: Pending, now: float) -> dict[str, Any]:
         question, call = pending.question, pending.question.call
-        arguments = call.arguments if call.tool is not None else call.params
         return {
             "id": question.id,
             "status": "waiting",
@@ -208,8 +207,8 @@ class Inbox:
             "effect": call.effect,
             "reason": self._stored(question.reason),
             "asked_by": asker(call),
-            "arguments": self._stored(arguments_text(arguments, _MOST_ARGUMENTS)),
-            "question": self._stored(question.text),
+            "arguments": self._stored(arguments_text(question.arguments, _MOST_ARGUMENTS)),
+            "question": self._stored(question.worded(_MOST_ARGUMENTS)),
             "created_at": now,
             "expires_at": now + pending.left,
             "decided_by": "",
@@ -296,11 +295,11 @@ def approval_from(pending: Pending) -> Approval:
         tool=call.target,
         server=call.source,
         effect=call.effect,
-        arguments=arguments_text(call.arguments if call.tool is not None else call.params, _MOST_ARGUMENTS),
+        arguments=arguments_text(question.arguments, _MOST_ARGUMENTS),
         reason=question.reason,
         rule=question.rule,
         asked_by=asker(call),
-        question=question.text,
+        question=question.worded(_MOST_ARGUMENTS),
         created_at=pending.created_at,
         expires_at=pending.created_at + pending.seconds,
         decided_by="" if answer is None else answer.by,

@@ -45,6 +45,7 @@ class Pending:
         created_at: When it was asked, in seconds since 1970.
         seconds: Until it counts as unanswered, from then on.
         lock: Held while the inbox is asked about it.
+        dialog: Held while a client is asked: nobody is shown the same question twice at once.
         changed: Set, and made anew, when something may have happened to it.
     """
 
@@ -58,6 +59,7 @@ class Pending:
         self.filed = False
         self.changed = anyio.Event()
         self.lock = anyio.Lock()
+        self.dialog = anyio.Lock()
         self.created_at = time.time()
         self.seconds = seconds
         self._clock = clock

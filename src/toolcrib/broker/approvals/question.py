@@ -46,14 +46,27 @@ class Question:
         return replace(self, id=approval)
 
     @property
+    def arguments(self) -> JsonObject:
+        """What is asked about: the arguments of a tool, or the params of another request."""
+        return self.call.arguments if self.call.tool is not None else self.call.params
+
+    @property
     def text(self) -> str:
-        """The whole question for a person, over several lines; hidden characters are visible."""
+        """The question for a person, over several lines, at a length that a dialog takes."""
+        return self.worded(MOST_CHARACTERS)
+
+    def worded(self, most: int) -> str:
+        """The question for a person, over several lines; hidden characters are visible.
+
+        Args:
+            most: Characters of arguments beyond which they are shortened.
+        """
         call = self.call
         lines = [f"Allow {call.target} ({call.effect}) of server {call.source}?"]
         if self.reason or self.rule:
             lines.append(f"Why it is asked: {self.reason}{f' (rule {self.rule})' if self.rule else ''}".rstrip())
         lines.append(f"Who asks: {asker(call)}")
-        lines.append(f"Arguments:\n{arguments_text(call.arguments if call.tool is not None else call.params)}")
+        lines.append(f"Arguments:\n{arguments_text(self.arguments, most)}")
         lines += map(trace_text, self.traces[:_MOST_TRACES])
         if len(self.traces) > _MOST_TRACES:
             lines.append(f"… and {len(self.traces) - _MOST_TRACES} more values from earlier results.")

@@ -151,7 +151,8 @@ class DurableJournal:
         line = self._under_way.pop(call.id, None)
         if line is None:
             if ending == "cancelled":  # it was recorded as waiting, and nobody came back to it
-                self._endings.append((call.id, {"state": ending, "ended_at": time.time(), "error": detail}))
+                unknown = dict.fromkeys(("duration_ms", "result_bytes", "result_tokens"))
+                self._endings.append((call.id, {"state": ending, "ended_at": time.time(), "error": detail, **unknown}))
                 self._wanted.set()
             return
         line.ending = self._ending(line, ending, detail, result)
