@@ -22,7 +22,7 @@ from toolcrib.broker.waiting import (
     question,
     ruling,
 )
-from toolcrib.catalog import JsonObject, Source
+from toolcrib.catalog import ClientSide, JsonObject, Source
 from toolcrib.errors import ServerError
 
 Dispatch = Callable[[Source, Call, Decision, Options, JsonObject | None], Awaitable[Outcome]]
@@ -47,7 +47,7 @@ class WaitingCalls:
         parking: Parking,
         journal: Journal,
         dispatch: Dispatch,
-        unchanged: Callable[[Call, str], Awaitable[Source]],
+        unchanged: Callable[[Call, str, ClientSide | None], Awaitable[Source]],
     ) -> None:
         self._asking = asking
         self._parking = parking
@@ -56,7 +56,7 @@ class WaitingCalls:
         self._unchanged = unchanged
         parking.on_expired = self._give_up
 
-    async def allowed(self, call: Call, decision: Decision) -> Decision | None:
+    async def allowed(self, call: Call, decision: Decision, options: Options) -> Decision | None:
         """The decision to let a call go on that the policy does not allow by itself: what an earlier grant or the
         program's approver say; None where somebody else has to be asked.
 
@@ -77,7 +77,7 @@ class WaitingCalls:
                 await self._journal.stopped(call, "cancelled", decision, "given up while the approver was asked")
             raise
         await self._rule(call, pending, answer)
-        await self._unchanged(call, pending.definition)
+        await self._unchanged(call, pending.definition, options.client)
         return ruling(pending, answer)
 
     async def _rule(self, call: Call, pending: Pending, answer: Answer) -> None:
@@ -100,7 +100,7 @@ class WaitingCalls:
         pending = self._asking.ask(call, decision)
 
         async def send(options: Options) -> Outcome:
-            source = await self._unchanged(call, pending.definition)
+            source = await self._unchanged(call, pending.definition, options.client)
             assert pending.answer is not None
             allowed = ruling(pending, pending.answer)
             outcome = await self._dispatch(source, call, allowed, options, None)

@@ -20,7 +20,7 @@ from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
 from toolcrib.broker.repeating import send
 from toolcrib.broker.results import Fit, Whole
 from toolcrib.broker.waiting import ChangedError
-from toolcrib.catalog import JsonObject, RequestContext, RequestMethod, Source, Tool, ToolRegistry
+from toolcrib.catalog import ClientSide, JsonObject, RequestContext, RequestMethod, Source, Tool, ToolRegistry
 from toolcrib.errors import (
     CallTimeoutError,
     DeniedError,
@@ -49,11 +49,11 @@ class Sources(Protocol):
         """The configured effects by glob over tool names, and whether the source is trusted."""
         ...
 
-    def context(self, source_id: str, caller: Caller) -> RequestContext:
+    def context(self, source_id: str, caller: Caller, client: ClientSide | None = None) -> RequestContext:
         """What accompanies a caller's requests to a source: whose they are, and over which connection they go."""
         ...
 
-    async def learn(self, name: str, caller: Caller) -> bool:
+    async def learn(self, name: str, caller: Caller, client: ClientSide | None = None) -> bool:
         """Connect the source that a name seems to belong to, if it was never listed for the caller; whether it now
         is."""
         ...
@@ -145,7 +145,7 @@ class Broker:
     ) -> Outcome:
         prepared: Prepared | None = None
         if method == "tools/call":
-            source, tool = await self._tool(target, caller)
+            source, tool = await self._tool(target, caller, options.client)
             prepared = self._preparer.prepare(tool, self._registry.version, arguments)
             if not prepared.validation.is_valid:
                 raise InvalidArgumentsError(tool, prepared.validation)
@@ -154,12 +154,12 @@ class Broker:
             source = self._sources.find(target)
             if source is None or self._access.hides_source(source.id, caller.principal):
                 raise UsageError(f"There is no server {shown(target)}.")
-            await source.ensure(self._sources.context(source.id, caller))
+            await source.ensure(self._sources.context(source.id, caller, options.client))
             call = Call(method, target, source.id, arguments, caller, None, "read")
         await self._flow.settle(caller)
         decision = await self._watcher.decided(call, self._decision(call, options))
         if decision.verdict != "allow":
-            allowed = await self._waiting.allowed(call, decision)
+            allowed = await self._waiting.allowed(call, decision, options)
             if allowed is None:
                 asked = asked_digest(method, target, arguments)
                 return await self._waiting.wait(call, prepared, decision, options, asked)
@@ -173,18 +173,18 @@ class Broker:
     def _decision(self, call: Call, options: Options) -> Decision:
         return NO_READ if options.only_reads and call.effect != "read" else self._policy.decide(call)
 
-    async def _tool(self, name: str, caller: Caller) -> tuple[Source, Tool]:
+    async def _tool(self, name: str, caller: Caller, client: ClientSide | None = None) -> tuple[Source, Tool]:
         """The tool and its source, connected, with the definition as it is listed now."""
         try:
             tool_id = self._access.resolve(name, caller.principal)
         except UnknownToolError:
-            if not await self._sources.learn(name, caller):
+            if not await self._sources.learn(name, caller, client):
                 raise
             tool_id = self._access.resolve(name, caller.principal)
         source = self._sources.find(self._registry.tool(tool_id).server)
         if source is None:
             raise UnknownToolError(name)
-        await source.ensure(self._sources.context(source.id, caller))
+        await source.ensure(self._sources.context(source.id, caller, client))
         # Connecting lists anew: the tool may be gone, or may have changed since it was shown.
         return source, self._registry.tool(self._access.resolve(tool_id, caller.principal))
 
@@ -194,7 +194,7 @@ class Broker:
         params = {"name": tool.name, "arguments": prepared.arguments}
         return Call("tools/call", tool.id, source.id, params, caller, tool, effect)
 
-    async def _unchanged(self, call: Call, definition: str) -> Source:
+    async def _unchanged(self, call: Call, definition: str, client: ClientSide | None) -> Source:
         """The source of a call that has waited, connected.
 
         Raises:
@@ -203,9 +203,9 @@ class Broker:
         if call.tool is None:
             source = self._sources.find(call.source)
             assert source is not None
-            await source.ensure(self._sources.context(source.id, call.caller))
+            await source.ensure(self._sources.context(source.id, call.caller, client))
             return source
-        source, tool = await self._tool(call.target, call.caller)
+        source, tool = await self._tool(call.target, call.caller, client)
         if tool is not call.tool and definition_digest(tool) != definition:
             raise ChangedError
         return source
@@ -228,11 +228,10 @@ class Broker:
         detail = ""
         result: JsonObject | None = None
         context = replace(
-            self._sources.context(source.id, call.caller),
+            self._sources.context(source.id, call.caller, options.client),
             timeout=options.timeout,
             on_progress=options.on_progress,
             meta=options.meta,
-            client=options.client,
         )
         params = call.params if more is None else {**call.params, **more}
         try:
