@@ -37,6 +37,20 @@ class Instance:
     started_at: float
     expires_at: float
 
+    @property
+    def is_dead(self) -> bool:
+        """Whether its process has certainly ended, though its lease may still hold: it was one of this machine, and
+        there is no such process any more."""
+        if os.name != "posix" or self.host != socket.gethostname():
+            return False
+        try:
+            os.kill(self.pid, 0)
+        except ProcessLookupError:
+            return True
+        except OSError:
+            return False
+        return False
+
 
 @dataclass(frozen=True, slots=True)
 class ServerState:

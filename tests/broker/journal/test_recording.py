@@ -1,6 +1,8 @@
 """What is on record, and when: effects before they leave, reads in batches, and what a lost instance left."""
 
 import sqlite3
+import subprocess
+import sys
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
@@ -151,6 +153,30 @@ async def test_what_a_lost_instance_left_under_way_becomes_unknown_once(
             # It lives after all, as after a sleep of the computer, and knows better.
             await gone.journal.ended(lost, "done")
             assert (await book.entry(lost)).state == "done"
+
+
+@pytest.fixture
+def dead_pid() -> int:
+    """The id of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-S", "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+async def test_what_a_dead_process_left_is_settled_at_once_though_its_lease_holds(
+    open_book: Callable[..., Any], dead_pid: int
+) -> None:
+    async with open_book("dead") as dead, open_book("living") as living:
+        lost, other = await dead.begin(), await living.begin()
+        with dead.store.transaction(write=True) as connection:
+            connection.execute(text("UPDATE instances SET pid = :pid WHERE id = 'dead'"), {"pid": dead_pid})
+        async with open_book("next") as book:
+            assert [each.state for each in await book.reader.entries()] == ["started", "unknown"]
+            assert [each.id for each in await book.reader.entries()] == [other.id, lost.id]
+            # Also what is left later is found by whoever looks.
+            late = await dead.begin()
+            assert (await book.entry(late)).state == "started"
+            assert (await book.reader.entry(late.id)).state == "unknown"
 
 
 async def test_the_next_call_like_one_of_unknown_outcome_is_told_of_it_once(open_book: Callable[..., Any]) -> None:

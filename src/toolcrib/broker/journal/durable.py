@@ -282,6 +282,7 @@ class DurableJournal:
         def tidy(connection: "Connection") -> bool:
             from toolcrib.broker.journal import queries
 
+            queries.recover(connection, store.clock())
             before = None if rules.retention_days is None else store.clock() - rules.retention_days * _DAY
             return queries.prune(connection, before, rules.max_rows, _PRUNED_AT_ONCE) == _PRUNED_AT_ONCE
 

@@ -47,18 +47,45 @@ class Ledger:
                     self._ready = store
         return store
 
+    async def settled(self) -> Store:
+        """The same store, with nothing left under way that an instance which is gone has begun.
+
+        Raises:
+            StoreError: See `store`.
+        """
+        store = await self.store()
+        await anyio.to_thread.run_sync(settle, store)
+        return store
+
     @property
     def key(self) -> bytes:
         """What digests are keyed with; there once the store was opened."""
         return self._key
 
     def _prepare(self, store: Store) -> None:
-        from toolcrib.broker.journal import queries, tables
+        from toolcrib.broker.journal import tables
 
         self._key = _key(self._key_file)
         store.ensure("journal", tables.VERSION, tables.METADATA)
-        with store.transaction(write=True) as connection:
-            queries.recover(connection, store.clock())
+        settle(store)
+
+
+def settle(store: Store) -> None:
+    """Settle what instances left under way that are gone. Blocks.
+
+    Raises:
+        StoreError: The database failed.
+    """
+    from toolcrib.broker.journal import queries
+    from toolcrib.store.queries import instances
+
+    now = store.clock()
+    with store.transaction(write=False) as connection:
+        dead = [each.id for each in instances(connection, now, True) if each.is_dead]
+        if not queries.is_something_left(connection, now, dead):
+            return
+    with store.transaction(write=True) as connection:
+        queries.recover(connection, now, dead)
 
 
 def _key(path: Path) -> bytes:

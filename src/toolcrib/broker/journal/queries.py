@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from sqlalchemy import Connection, Insert, Table, and_, bindparam, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Insert, Table, and_, bindparam, delete, func, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from toolcrib.broker.call import Unsettled
@@ -69,16 +69,31 @@ def end_calls(connection: Connection, endings: Iterable[tuple[str, Mapping[str, 
         connection.execute(_END, given)
 
 
-def recover(connection: Connection, now: float) -> int:
-    """Settle what instances left under way whose lease has ended; how many calls that were.
+def recover(connection: Connection, now: float, dead: Sequence[str] = ()) -> int:
+    """Settle what instances left under way that are gone; how many calls that were.
 
     What was sent has an unknown outcome; what waited before it was sent was given up.
+
+    Args:
+        connection: The database.
+        now: Seconds since 1970: an instance whose lease has ended by then is gone.
+        dead: Other instances that are gone.
     """
-    left = and_(_C.state.in_(("started", "waiting")), ~is_live(_C.instance, now))
+    left = _left(now, dead)
     note = "Toolcrib ended before the answer came."
     lost = update(CALLS).where(left, _C.attempts > 0).values(state="unknown", error=note)
     unsent = update(CALLS).where(left, _C.attempts == 0).values(state="cancelled", error="Toolcrib ended meanwhile.")
     return connection.execute(lost).rowcount + connection.execute(unsent).rowcount
+
+
+def is_something_left(connection: Connection, now: float, dead: Sequence[str]) -> bool:
+    """Whether `recover` would find anything."""
+    return connection.execute(select(_C.seq).where(_left(now, dead)).limit(1)).first() is not None
+
+
+def _left(now: float, dead: Sequence[str]) -> ColumnElement[bool]:
+    gone = or_(~is_live(_C.instance, now), _C.instance.in_(dead))
+    return and_(_C.state.in_(("started", "waiting")), gone)
 
 
 def by_ids(connection: Connection, beginnings: Sequence[str]) -> list[Entry]:

@@ -139,7 +139,7 @@ class JournalReader:
 
     async def _store(self) -> Store | None:
         await self._flush()
-        return await self._ledger.store() if await self._exists() else None
+        return await self._ledger.settled() if await self._exists() else None
 
 
 def _check(wanted: Filter) -> None:
