@@ -2,6 +2,8 @@
 
 import json
 import os
+import pty
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -176,3 +178,38 @@ def test_nothing_waits_where_nothing_was_ever_asked(
     assert cli("approve", "--json").json == {"approvals": []}
     assert cli("approve", "grants", "--json").json == {"grants": []}
     assert not (tmp_path / "state" / "toolcrib.db").exists()
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 1), (b"\n", 1), (b"\x04", 1)])
+@pytest.mark.skipif(sys.platform == "win32", reason="has no pseudo-terminals")
+def test_a_call_on_a_terminal_asks_the_person_there(asking: Callable[..., Path], answer: bytes, code: int) -> None:
+    master, slave = pty.openpty()
+    words = [sys.executable, "-m", "toolcrib", "call", "workshop.say", "text=zebra", "--config", str(asking())]
+    child = subprocess.Popen(words, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while b"[y/N]" not in shown:
+        shown += os.read(master, 4096)
+    assert b"it is heard by everybody" in shown
+    os.write(master, answer)
+    rest = b""
+    while True:
+        try:
+            more = os.read(master, 4096)
+        except OSError:  # the other end is closed
+            break
+        if not more:
+            break
+        rest += more
+    os.close(master)
+    assert child.wait(30) == code
+    assert (b"zebra" in rest) is (code == 0)
+
+
+def test_a_call_in_a_pipe_waits_in_the_inbox(asking: Callable[..., Path], program: Callable[..., Any]) -> None:
+    config = asking(patience=0.1)
+    called = program("call", "workshop.say", "text=heard", "--config", config)
+    [approval] = program("approve", "--json", "--config", config).json["approvals"]
+    assert (called.code, called.out) == (1, "")
+    assert f"waiting for approval {approval['id']}" in called.err
+    assert approval["asked_by"] == "a person (local)"

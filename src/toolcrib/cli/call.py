@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib.cli.arguments import read_arguments, undeclared
+from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import print_result, result_text, save_result, warn_of_hidden
@@ -74,7 +75,7 @@ async def _call(
 ) -> int:
     from toolcrib.broker import Caller, InvalidArgumentsError
 
-    async with open_crib(config) as crib:
+    async with open_crib(config, approver=terminal_approver()) as crib:
         with call_progress(f"Calling {name}") as on_progress:
             tool = await find_tool(crib, name)
             arguments = read_arguments(tool, items, args)

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING
 from toolcrib.cli.streams import one_line
 
 if TYPE_CHECKING:
+    from rich.progress import Progress
+
     from toolcrib.catalog import OnProgress
     from toolcrib.crib import Crib
     from toolcrib.servers import ServerStatus
+
+_shown: "list[Progress]" = []
+"""What is on the terminal now."""
 
 Report = Callable[[float, float | None, str], None]
 """Shows how far the work is: done, of how much (None: nobody knows), and what is being done."""
@@ -32,13 +37,30 @@ def progress(about: str) -> Generator[Report]:
 
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn())
     with Progress(*columns, console=Console(stderr=True, markup=False), transient=True) as bar:
+        _shown.append(bar)
         task = bar.add_task(about, total=None)
 
         def report(done: float, total: float | None, message: str) -> None:
             text = Text(one_line(message or about)).plain[:60]
             bar.update(task, completed=done, total=total, description=text)
 
-        yield report
+        try:
+            yield report
+        finally:
+            _shown.remove(bar)
+
+
+@contextmanager
+def paused() -> Generator[None]:
+    """Leave the terminal to somebody else while the block runs."""
+    bars = list(_shown)
+    for bar in bars:
+        bar.stop()
+    try:
+        yield
+    finally:
+        for bar in bars:
+            bar.start()
 
 
 @contextmanager

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolcrib.cli.begin import how_to_begin
-from toolcrib.cli.logs import keep_logs_quiet
+from toolcrib.cli.logs import keep_logs_quiet, keep_out
 from toolcrib.cli.streams import tell, warn
 from toolcrib.config import Config, load_config, starts_itself, user_config_dir
 from toolcrib.errors import ConfigError, UnknownToolError, shown
 
 if TYPE_CHECKING:
+    from toolcrib.broker import Approver
     from toolcrib.catalog import Tool
     from toolcrib.crib import Crib
     from toolcrib.servers import ServerStatus
@@ -67,16 +68,19 @@ def resting(config: Config, *, lists: bool = False) -> Config:
     return replace(config, servers=servers)
 
 
-def open_crib(config: Config, *, lists: bool = False) -> "Crib":
+def open_crib(config: Config, *, lists: bool = False, approver: "Approver | None" = None) -> "Crib":
     """A crib for one command: what starts on request is there, since the user asks, and nothing else is started.
 
     Args:
         config: The configuration.
         lists: See `resting`.
+        approver: Asked where the policy wants to be asked.
     """
     from toolcrib.crib import Crib
 
-    return Crib.open(resting(config, lists=lists), lists_first=False)
+    crib = Crib.open(resting(config, lists=lists), approver=approver, lists_first=False)
+    keep_out(crib.secrets)
+    return crib
 
 
 def tell_left_out(servers: "Iterable[ServerStatus]", what: str) -> None:
