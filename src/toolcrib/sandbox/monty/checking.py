@@ -40,7 +40,7 @@ def types_of(session: MontySession, code: str) -> list[Finding]:
         code: The script, rewritten.
     """
     try:
-        step: Any = session.feed_start(f"{GATE}; {code}", print_callback=lambda _stream, _text: None)
+        step: Any = session.feed_start(f"{GATE}\n{code}", print_callback=lambda _stream, _text: None)
         for _ in range(_MOST_STEPS):
             if isinstance(step, MontyComplete) or (isinstance(step, NameLookupSnapshot) and step.variable_name == GATE):
                 return []
@@ -54,7 +54,7 @@ def types_of(session: MontySession, code: str) -> list[Finding]:
         frames: list[Any] = traceback() if traceback else []
         kind, text = type(inner).__name__, str(inner)
         rule = "unsupported" if kind == "NotImplementedError" else "syntax"
-        line = frames[-1].line if frames else 1
+        line = max(frames[-1].line - 1, 1) if frames else 1
         message = text.replace("The monty syntax parser does not yet support", "This dialect of Python has no")
         return [Finding(line, frames[-1].column if frames else 0, rule, message, hint=hint_for(kind, text))]
     return []
@@ -71,13 +71,12 @@ def _findings(text: str) -> list[Finding]:
     for each in found[:_MOST_FINDINGS]:
         rule = str(each.get("name") or each.get("code") or "")
         place: Any = each.get("location") or {}
-        line, column = int(place.get("row", 1)), int(place.get("column", 0))
-        if line == 1:
-            column -= len(GATE) + 2
+        # the gate is the first line
+        line, column = max(int(place.get("row", 2)) - 1, 1), int(place.get("column", 0))
         message = str(each.get("message", ""))
         if rule == "invalid-syntax" and "return" in message:
             continue
-        findings.append(Finding(line, max(column, 1), rule, message, is_error=_is_error(rule, message)))
+        findings.append(Finding(line, column, rule, message, is_error=_is_error(rule, message)))
     return sorted(findings, key=lambda finding: (finding.line, finding.column))
 
 

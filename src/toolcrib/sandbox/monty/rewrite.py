@@ -199,7 +199,9 @@ class _Writer(ast.NodeVisitor):
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
-        if module in self._namespaces:
+        if module == "__future__":
+            self._line(node, "pass")
+        elif module in self._namespaces:
             pairs = [f"{alias.asname or alias.name} = {module}.{alias.name}" for alias in node.names]
             self._line(node, "; ".join(pairs))
         elif module == "urllib.parse":
