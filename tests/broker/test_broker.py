@@ -92,10 +92,10 @@ class Table:
     def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:
         return {}, self.trusted
 
-    def context(self, source_id: str, caller: Caller) -> RequestContext:
-        return RequestContext(connection_key=caller.key, principal=caller.principal.name)
+    def context(self, source_id: str, caller: Caller, client: Any = None) -> RequestContext:
+        return RequestContext(connection_key=caller.key, client=client, principal=caller.principal.name)
 
-    async def learn(self, name: str, caller: Caller) -> bool:
+    async def learn(self, name: str, caller: Caller, client: Any = None) -> bool:
         return False
 
 

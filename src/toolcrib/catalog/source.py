@@ -57,7 +57,8 @@ class RequestContext:
         meta: Members for the request's `_meta`, such as trace context.
         connection_key: Names the caller or run whose own connection the request must use, where the source
             keeps several; None uses the shared one.
-        client: What may be asked over that connection; None declares no capabilities and answers nothing.
+        client: What stands behind whoever asks. Over a connection of its own, and in the era in which each request
+            says so for itself, the source learns of its capabilities; None declares none and answers nothing.
         principal: Who the answer is for: what a server marks as private is kept for this one alone.
     """
 

@@ -18,7 +18,6 @@ from toolcrib.broker import (
     Policy,
 )
 from toolcrib.catalog import (
-    ClientSide,
     JsonObject,
     OnProgress,
     RequestMethod,
@@ -351,14 +350,6 @@ class Crib(CribBase):
         """
         return await self._results.read(handle, wanted or Excerpt(), caller)
 
-    def attach(self, caller: Caller, client: ClientSide) -> None:
-        """Let servers whose `connection` is `caller` or `run` ask this client what they have to ask this caller.
-
-        From here on, connections that are this caller's own declare the client's `roots`, `sampling` and
-        `elicitation`; those of others, and shared ones, are not touched.
-        """
-        self._sources.attach(caller, client)
-
     async def roots_changed(self, caller: Caller) -> None:
         """Tell the servers of this caller's own connections that its client has other roots now."""
         if self._pool is not None:
@@ -369,8 +360,6 @@ class Crib(CribBase):
 
         Without it they end when they have been idle for long enough.
         """
-        if not caller.run:
-            self._sources.detach(caller)
         if self._pool is not None:
             self._pool.release(caller.run_key)
 

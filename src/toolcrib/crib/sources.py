@@ -45,7 +45,6 @@ class SourceTable:
         self._is_off = is_off
         self._is_hidden = is_hidden
         self._sources: dict[str, Source] = {}
-        self._clients: dict[str, ClientSide] = {}
 
     def __iter__(self) -> Iterator[Source]:
         return iter(self._sources.values())
@@ -101,27 +100,14 @@ class SourceTable:
                     labels.update(more)
         return frozenset(labels)
 
-    def attach(self, caller: Caller, client: ClientSide) -> None:
-        """Let servers ask this client over connections that are this caller's own."""
-        self._clients[caller.key] = client
-
-    def detach(self, caller: Caller) -> None:
-        """The client is gone, or no longer to be asked."""
-        self._clients.pop(caller.key, None)
-
-    def context(self, source_id: str, caller: Caller) -> RequestContext:
+    def context(self, source_id: str, caller: Caller, client: ClientSide | None = None) -> RequestContext:
         """See `Sources.context`: the configuration says whose connection it is."""
         source = self._sources.get(source_id)
         connection = source.config.options.connection if isinstance(source, McpServer) else "shared"
-        if connection == "shared":
-            return RequestContext(principal=caller.principal.name)
-        return RequestContext(
-            connection_key=caller.key if connection == "caller" else caller.run_key,
-            client=self._clients.get(caller.key),
-            principal=caller.principal.name,
-        )
+        keys = {"caller": caller.key, "run": caller.run_key}
+        return RequestContext(connection_key=keys.get(connection), client=client, principal=caller.principal.name)
 
-    async def learn(self, name: str, caller: Caller) -> bool:
+    async def learn(self, name: str, caller: Caller, client: ClientSide | None = None) -> bool:
         """Connect the source that a name begins with, if it was never listed; whether it is listed now.
 
         A source that can't be reached is the answer to a call of one of its tools, so that error passes.
@@ -137,7 +123,7 @@ class SourceTable:
             return False
         if self._is_off(source.id) or self._is_hidden(source.id, caller):
             return False
-        await self.list_tools(source, self.context(source.id, caller))
+        await self.list_tools(source, self.context(source.id, caller, client))
         return True
 
     async def list_tools(self, source: Source, context: RequestContext = NO_CONTEXT) -> None:

@@ -27,6 +27,7 @@ from toolcrib.errors import (
     ServerError,
     UnknownOutcomeError,
 )
+from toolcrib.servers.asking import declared
 from toolcrib.servers.auth import Need, Standing, hearing
 from toolcrib.servers.dispatching import OnHeard, WatchedDispatcher
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
@@ -248,10 +249,11 @@ class Connection:
                 scope.deadline = anyio.current_time() + limit
 
         begin_anew()
+        capabilities = None if context.client is None else declared(context.client)
         if context.on_progress is None:
-            return await raw_request(self.session, method, params)
+            return await raw_request(self.session, method, params, capabilities=capabilities)
         progress = Progress(context.on_progress, begin_anew)
-        result = await raw_request(self.session, method, params, on_progress=progress)
+        result = await raw_request(self.session, method, params, on_progress=progress, capabilities=capabilities)
         await progress.finish()
         return result
 

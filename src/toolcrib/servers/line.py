@@ -1,6 +1,7 @@
 """One way to a server: a connection that is opened when it is needed, kept, and opened anew after it has ended."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -102,9 +103,7 @@ class Line:
         Raises:
             ServerError: It can't be reached, or what `send` raises.
         """
-        life = self.life
-        life.busy += 1  # from here on, so that nobody stops what is opened for it before it was used
-        try:
+        with self._needed():
             opened = self.open_connection is None
             try:
                 return await self._send(await self._connected(), send)
@@ -112,13 +111,6 @@ class Line:
                 if opened:
                     raise
             return await self._send(await self._connected(), send)
-        finally:
-            life.busy -= 1
-            life.last_used = anyio.current_time()
-            self._around.berths.touch()
-            if life.leaving:
-                self.retire()
-            self._on_idle()
 
     async def ensure(self) -> "Connection":
         """Connect if need be; a new connection lists the tools.
@@ -126,7 +118,8 @@ class Line:
         Raises:
             ServerError: It can't be reached.
         """
-        return await self._connected()
+        with self._needed():
+            return await self._connected()
 
     async def relist(self, timeout: float) -> None:
         """List the tools anew, on the connection that there is or else on a new one.
@@ -134,10 +127,11 @@ class Line:
         Raises:
             ServerError: It can't be reached, or can't list.
         """
-        used = self.open_connection
-        connection = await self._connected()
-        if connection is used:  # a new one has listed already
-            await self.listing.fetch(connection, timeout)
+        with self._needed():
+            used = self.open_connection
+            connection = await self._connected()
+            if connection is used:  # a new one has listed already
+                await self.listing.fetch(connection, timeout)
 
     def retire(self) -> None:
         """Stop as soon as no request is under way; a later one starts it again."""
@@ -156,6 +150,21 @@ class Line:
             life.opening.cancel()
         await life.gone.wait()
 
+    @contextmanager
+    def _needed(self) -> Generator[None]:
+        """Keep it from being stopped or forgotten from the moment that somebody needs it, connected or not."""
+        life = self.life
+        life.busy += 1
+        try:
+            yield
+        finally:
+            life.busy -= 1
+            life.last_used = anyio.current_time()
+            self._around.berths.touch()
+            if life.leaving:
+                self.retire()
+            self._on_idle()
+
     async def _send(self, connection: "Connection", send: "Callable[[Connection], Awaitable[_Answer]]") -> _Answer:
         self.listing.note_use()
         life = self.life
@@ -166,8 +175,10 @@ class Line:
         except AuthRequiredError as error:
             life.become("needs_auth", str(error))
             raise
-        except ProtocolError:
-            life.breaker.reset()  # an error is an answer too
+        except ServerError as error:
+            if isinstance(error, ProtocolError):
+                life.breaker.reset()  # an error is an answer too
+            self._around.secrets.clean(error)
             raise
         life.breaker.reset()
         return answer

@@ -13,7 +13,7 @@ from typing import Any, cast
 from mcp.client.session import ClientSession
 from mcp.shared.dispatcher import CallOptions
 from mcp.shared.inbound import find_invalid_x_mcp_header
-from mcp_types import ListToolsResult
+from mcp_types import CLIENT_CAPABILITIES_META_KEY, ListToolsResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -31,8 +31,17 @@ async def raw_request(
     params: Mapping[str, Any] | None = None,
     *,
     on_progress: OnProgress | None = None,
+    capabilities: Mapping[str, Any] | None = None,
 ) -> JsonObject:
     """Send a request on a connected session and return its result as parsed JSON.
+
+    Args:
+        session: Connected.
+        method: The request.
+        params: Of it; None sends none.
+        on_progress: Receives progress; None asks for none.
+        capabilities: What whoever asks can do, where each request says so for itself (from 2026-07-28 on); None
+            leaves it at what the session declares.
 
     Raises:
         MCPError: The server answered with an error, or the connection closed.
@@ -40,6 +49,8 @@ async def raw_request(
     data: dict[str, Any] = {"method": method, "params": _own(params)}
     options: CallOptions = {}
     session._stamp(data, options)  # pyright: ignore[reportPrivateUsage]
+    if capabilities is not None and session.protocol_version in MODERN_PROTOCOL_VERSIONS:
+        data["params"]["_meta"][CLIENT_CAPABILITIES_META_KEY] = dict(capabilities)
     if on_progress is not None:
         options["on_progress"] = on_progress
     dispatcher = session._dispatcher  # pyright: ignore[reportPrivateUsage]
