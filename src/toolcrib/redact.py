@@ -10,7 +10,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol, cast
 from urllib.parse import quote, unquote, urlsplit
+from weakref import WeakSet
 
+from toolcrib.errors import ProtocolError, ToolcribError
 from toolcrib.patterns import Matches, Replacer, compile_pattern
 
 REDACTED = "***"
@@ -27,6 +29,9 @@ _FEW = 50
 
 _Exact = Callable[[str], str]
 """Takes the secrets that are known exactly out of a text."""
+
+
+_LIVING: "WeakSet[Secrets]" = WeakSet()
 
 
 class HoldsValues(Protocol):
@@ -79,6 +84,7 @@ class Secrets:
         self._longest_first: list[str] | None = None
         self._any: Matches | None = None
         self._patterns = [Replacer(pattern) for pattern in patterns]
+        _LIVING.add(self)
 
     def add(self, value: str, *, name: str = "") -> None:
         """Remember a value, unless it is too short or plainly public.
@@ -116,6 +122,17 @@ class Secrets:
         for pattern in self._patterns:
             text = pattern.replace(text, REDACTED)
         return text
+
+    def clean(self, error: ToolcribError) -> None:
+        """Take what is known to be secret out of what an error tells whoever made the request.
+
+        Guesses by name are left to logs and the journal: `password: too short` is what a caller has to know.
+        """
+        error.message, error.hint = self.exact(error.message), self.exact(error.hint)
+        error.args = (error.message,)
+        if isinstance(error, ProtocolError):
+            error.rpc_message = self.exact(error.rpc_message)
+            error.data = _mapped(error.data, self.exact, 0)
 
     def text(self, text: str) -> str:
         """`redact_text` with these secrets."""
@@ -184,6 +201,13 @@ class Secrets:
         spelled = (value, json.dumps(value)[1:-1], quote(value, safe=""), quote(value), repr(value)[1:-1])
         self._values.update(dict.fromkeys(spelled))
         self._longest_first = self._any = None
+
+
+def without_known(text: str) -> str:
+    """A text without what any living `Secrets` of this process knows exactly: for logs, which serve all of them."""
+    for secrets in list(_LIVING):
+        text = secrets.exact(text)
+    return text
 
 
 def redact(value: object, secrets: Iterable[str] = ()) -> object:
@@ -301,6 +325,20 @@ def _redacted(value: object, exact: _Exact, depth: int) -> object:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [_redacted(item, exact, depth + 1) for item in cast("Sequence[object]", value)]
     return _redact_text(str(value), exact)
+
+
+def _mapped(value: object, exact: _Exact, depth: int) -> object:
+    """A JSON value with every text in it, names of members included, put through a function."""
+    if isinstance(value, str):
+        return exact(value)
+    if depth >= _MAX_DEPTH:
+        return REDACTED
+    if isinstance(value, dict):
+        members = cast("dict[str, object]", value)
+        return {exact(key): _mapped(member, exact, depth + 1) for key, member in members.items()}
+    if isinstance(value, list):
+        return [_mapped(item, exact, depth + 1) for item in cast("list[object]", value)]
+    return value
 
 
 def _masked(value: object) -> object:

@@ -5,7 +5,20 @@ import sys
 import warnings
 from typing import Any
 
-from toolcrib.redact import redact_text
+from toolcrib.redact import Secrets, redact_text, without_known
+
+_KEPT: list[Secrets] = []
+"""The secrets of cribs that are closed already: what is told of their errors afterwards must not hold them either."""
+
+
+def keep_out(secrets: Secrets) -> None:
+    """Keep these secrets out of all that this process logs or tells, to its end."""
+    _KEPT.append(secrets)
+
+
+def clean(text: str) -> str:
+    """A text without any secret, as for logs and tracebacks."""
+    return redact_text(without_known(text))
 
 
 def keep_logs_quiet() -> None:
@@ -34,7 +47,7 @@ class _Formatter(logging.Formatter):
         self._tracebacks = tracebacks
 
     def format(self, record: logging.LogRecord) -> str:
-        return redact_text(super().format(record))
+        return clean(super().format(record))
 
     def formatException(self, ei: Any) -> str:  # noqa: N802 - the library's name
         return super().formatException(ei) if self._tracebacks else f"  {ei[0].__name__}: {ei[1]}"

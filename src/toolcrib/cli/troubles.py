@@ -1,13 +1,16 @@
 """What goes wrong, as a person or program is told of it: a sentence, what to do, and an exit code."""
 
+import sys
 import traceback
 from collections.abc import Iterator
 from typing import cast
 
 import typer
 
+from toolcrib.cli.logs import clean
 from toolcrib.cli.streams import print_json, tell
 from toolcrib.errors import ToolcribError, UnknownToolError
+from toolcrib.redact import without_known
 
 FAILED = 1
 """Exit code: what was asked for failed."""
@@ -37,8 +40,10 @@ def report(error: Exception, *, as_json: bool, debug: bool) -> int:
     if isinstance(found, BrokenPipeError):
         raise found
     if debug:
-        traceback.print_exception(error)
+        sys.stderr.write(clean("".join(traceback.format_exception(error))))
     message, hint, body, code = _told(found)
+    message, hint = without_known(message), without_known(hint)
+    body = {name: without_known(member) if isinstance(member, str) else member for name, member in body.items()}
     tell(f"{message}\n{hint}" if hint else message)
     if as_json:
         print_json({"error": body})
@@ -79,9 +84,7 @@ def _told(error: BaseException) -> tuple[str, str, dict[str, object], int]:
         place = f" {error.filename}:" if error.filename else ""
         message, hint = f"The system refused:{place} {error.strerror}.", ""
     else:
-        from toolcrib.redact import redact_text
-
-        text = redact_text(str(error).partition("\n")[0])
+        text = clean(str(error).partition("\n")[0])
         message = f"Internal error: {type(error).__name__}{f': {text}' if text else ''}"
         hint = "Run it again with --debug to see where it happened."
     return message, hint, {"code": "internal", "message": message}, FAILED

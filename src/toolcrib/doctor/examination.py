@@ -20,7 +20,7 @@ from toolcrib.doctor.starts import Refresh, check_starts
 from toolcrib.doctor.state import check_state
 from toolcrib.doctor.upfront import check_always, check_clients, check_surface
 from toolcrib.errors import StoreError, ToolcribError, UsageError, shown
-from toolcrib.redact import REDACTED, Secrets
+from toolcrib.redact import Secrets
 from toolcrib.schema import nearest, server_ids
 from toolcrib.servers.causes import innermost
 from toolcrib.tokens import counter_name
@@ -59,6 +59,7 @@ async def examine(
     secrets = Secrets()
     try:
         async with open_crib() as crib:
+            secrets = crib.secrets
             case = Case(servers, crib, variables or Variables(inputs=config.inputs), secrets)
             findings += await _check_entries(case, None if offline else refresh)
             findings += await anyio.to_thread.run_sync(lambda: list(_check_catalog(case)))
@@ -138,14 +139,9 @@ def _chosen(config: Config, name: str | None, *, is_whole: bool) -> dict[str, Se
 def _without(secrets: Secrets, finding: Finding) -> Finding:
     """A finding without any value of the servers' secrets; names of variables are no secrets and stay."""
 
-    def clean(text: str) -> str:
-        for secret in sorted(secrets, key=len, reverse=True):
-            text = text.replace(secret, REDACTED)
-        return text
-
     return replace(
         finding,
-        message=clean(finding.message),
-        hint=clean(finding.hint),
-        details=tuple(clean(line) for line in finding.details),
+        message=secrets.exact(finding.message),
+        hint=secrets.exact(finding.hint),
+        details=tuple(map(secrets.exact, finding.details)),
     )
