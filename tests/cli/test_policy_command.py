@@ -112,7 +112,7 @@ def test_list_shows_everything_that_decides_in_order(cli: Cli, ruled: Callable[.
         "default    allow  everything else",
         "ask_all    ask    every call that is allowed so far",
     ]
-    document = cli("policy", "list", "--config", path, "--json").json
+    document = cli("policy", "--config", path, "--json").json
     assert document == {"lists": {}, "read_only": True, "rules": RULES, "ask_all": True}
 
 
@@ -164,6 +164,28 @@ def test_rules_of_a_later_file_take_the_place_of_earlier_ones_and_that_is_told(
     ran = cli("policy", "list", "--config", first, "--config", second, "--json")
     assert [rule["then"] for rule in ran.json["rules"]] == ["ask"]
     assert ran.err == f"toolcrib: warning: {second}: toolcrib.policy.rules replaces the rules of an earlier file.\n"
+
+
+def test_effects_are_shown(cli: Cli, ruled: Callable[..., Path]) -> None:
+    path = ruled()
+    [hit] = cli("search", "create an issue", "-n", "1", "--config", path, "--json").json["found"]
+    assert hit["effect"] == "write"
+    assert "effect" not in cli("search", "issue", "-d", "name", "-n", "1", "--config", path, "--json").json["found"][0]
+    shown = cli("search", "create an issue", "-n", "1", "-d", "signature", "--config", path).out.splitlines()[0]
+    assert shown.endswith("  [write]")
+    assert "\nEffect: write\n" in cli("show", "workshop.create_issue", "--config", path).out
+    document = json.loads(path.read_text())
+    document["mcpServers"]["workshop"]["toolcrib"] = {"effects": {"create_*": "destructive"}}
+    path.write_text(json.dumps(document))
+    ran = cli("call", "workshop.create_issue", "title=x", "--config", path)
+    assert (ran.code, ran.err.splitlines()[0]) == (0, "toolcrib: workshop.create_issue may destroy something.")
+
+
+def test_a_call_can_be_kept_to_what_reads(cli: Cli, ruled: Callable[..., Path]) -> None:
+    path = ruled()
+    ran = cli("call", "workshop.create_issue", "title=x", "--read-only", "--config", path)
+    assert ran.code == 2
+    assert ran.err.startswith("toolcrib: There is no tool 'workshop.create_issue'.")
 
 
 def test_a_denied_tool_is_unknown_to_the_command_line_too(cli: Cli, ruled: Callable[..., Path]) -> None:

@@ -133,8 +133,8 @@ def test_search_says_as_much_as_is_asked_for(cli: Cli, workshop: Path, detail: s
 def test_search_prints_a_table_of_ids_and_first_sentences(cli: Cli, workshop: Path) -> None:
     lines = cli("search", "-c", workshop, "create an issue", "-n", "1").out.splitlines()
     assert lines == [
-        "tool                   about",
-        "workshop.create_issue  Create an issue in a repository.",
+        "tool                   effect  about",
+        "workshop.create_issue  write   Create an issue in a repository.",
     ]
 
 

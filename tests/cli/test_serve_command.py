@@ -119,3 +119,46 @@ def test_an_address_that_others_reach_needs_the_names_it_goes_by(cli: Cli, works
 def test_options_of_http_without_http_and_json_on_the_wire_are_misuse(cli: Cli, workshop: Path) -> None:
     assert cli("serve", "-c", workshop, "--allow-host", "x:1").code == 2
     assert cli("serve", "-c", workshop, "--json").json["error"]["code"] == "usage"
+
+
+def test_switches_make_the_policy_stricter_for_one_gateway(tmp_path: Path, workshop_entry: dict[str, Any]) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"workshop": {**workshop_entry, "toolcrib": {"trust": "trusted"}}}}))
+
+    def calls(*switches: str) -> list[tuple[bool, str]]:
+        """What calls of a tool that reads and of one that writes are answered with."""
+        process = subprocess.Popen(
+            [sys.executable, "-m", "toolcrib", "serve", *switches, "--config", str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        answers: list[tuple[bool, str]] = []
+        called = [("workshop.nothing", {}), ("workshop.create_issue", {"title": "x"})]
+        asked = [{"name": "call_tool", "arguments": {"name": name, "arguments": given}} for name, given in called]
+        messages: list[dict[str, Any]] = [{"method": "tools/call", "params": each} for each in asked]
+        process.stdin.write(lines(INITIALIZE, {"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        for number, message in enumerate(messages, 2):
+            process.stdin.write(lines({"jsonrpc": "2.0", "id": number, **message}))
+            process.stdin.flush()
+            while (answer := json.loads(process.stdout.readline())).get("id") != number:
+                pass
+            text = "".join(block["text"] for block in answer["result"]["content"])
+            answers.append((answer["result"].get("isError", False), text))
+        process.communicate(timeout=20)
+        return answers
+
+    (failed, _), (failed_too, _) = calls()
+    assert (failed, failed_too) == (False, False)
+    (failed, _), (hidden, text) = calls("--read-only")
+    assert (failed, hidden) == (False, True)
+    assert text.startswith("There is no tool 'workshop.create_issue'.")
+    settings = {"approvals": {"inbox": False}}
+    path.write_text(json.dumps({**json.loads(path.read_text()), "toolcrib": settings}))
+    for failed, text in calls("--ask-all"):
+        assert failed
+        assert "every call is asked about" in text

@@ -40,10 +40,15 @@ def serve_command(configs: Sequence[Path]) -> list[str]:
     return [sys.executable, "-m", "toolcrib", *arguments]
 
 
-def client_entry(configs: Sequence[Path]) -> dict[str, Any]:
-    """The entry that a client's configuration needs, of the shape that nearly all clients read."""
+def client_entry(configs: Sequence[Path], switches: Sequence[str] = ()) -> dict[str, Any]:
+    """The entry that a client's configuration needs, of the shape that nearly all clients read.
+
+    Args:
+        configs: What `--config` named.
+        switches: Other options of `serve`.
+    """
     command, *arguments = serve_command(configs)
-    return {"mcpServers": {"toolcrib": {"command": command, "args": arguments}}}
+    return {"mcpServers": {"toolcrib": {"command": command, "args": [*arguments, *switches]}}}
 
 
 def client_commands(configs: Sequence[Path]) -> dict[str, str]:

@@ -9,10 +9,10 @@ import typer
 
 from toolcrib.cli.arguments import read_arguments, undeclared
 from toolcrib.cli.asking import terminal_approver
-from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import print_result, result_text, save_result, warn_of_hidden
-from toolcrib.cli.session import find_tool, open_crib, read_config, run
+from toolcrib.cli.session import find_tool, open_crib, read_config, run, stricter
 from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.troubles import FAILED, MISUSED
 from toolcrib.config import Config
@@ -49,6 +49,7 @@ def call(
             "--output", "-o", metavar="FILE", help="Write the image, audio, bytes or text here.", show_default=False
         ),
     ] = None,
+    read_only: ReadOnly = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
@@ -60,7 +61,8 @@ def call(
         raise UsageError("--timeout must be a number of seconds.")
     words = [typed(item) for item in items or ()]
     given = None if args is None else typed(args)
-    return run(partial(_call, read_config(config), typed(tool), words, given, timeout, output, as_json=as_json))
+    chosen = stricter(read_config(config), read_only=read_only)
+    return run(partial(_call, chosen, typed(tool), words, given, timeout, output, as_json=as_json))
 
 
 async def _call(
@@ -81,6 +83,8 @@ async def _call(
             arguments = read_arguments(tool, items, args)
             for note in undeclared(tool, arguments):
                 tell(note)
+            if crib.effect(tool) == "destructive":
+                tell(f"{tool.id} may destroy something.")
             try:
                 outcome = await crib.call(
                     tool.id, arguments, timeout=timeout, on_progress=on_progress, caller=Caller(face="cli")

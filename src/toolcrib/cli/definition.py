@@ -8,6 +8,7 @@ from toolcrib.cli.streams import print_text
 from toolcrib.cli.tables import print_styled, print_table
 
 if TYPE_CHECKING:
+    from toolcrib.broker import Effect
     from toolcrib.catalog import Tool
 
 _ABOUT_CHARACTERS = 120
@@ -31,11 +32,12 @@ def about(tool: "Tool") -> str:
     return first_sentence(tool.description, _ABOUT_CHARACTERS) or tool.title
 
 
-def print_definition(tool: "Tool", *, schema: bool = False) -> None:
+def print_definition(tool: "Tool", effect: "Effect", *, schema: bool = False) -> None:
     """Print what one needs to know to call a tool.
 
     Args:
         tool: The tool.
+        effect: What a call of it may do.
         schema: Also print its schemas, as they were sent.
     """
     from toolcrib.metatools import tool_remarks, tool_signature
@@ -57,6 +59,8 @@ def print_definition(tool: "Tool", *, schema: bool = False) -> None:
     if annotations := ", ".join(_annotations(tool.annotations)):
         print_text()
         print_styled(("The server says: ", "bold"), annotations)
+    print_text()
+    print_styled(("Effect: ", "bold"), effect)
     print_text()
     print_styled(("Example:", "bold"))
     print_text(f"  {example_line(tool)}")  # left to the terminal to wrap, so that it can be copied

@@ -17,4 +17,11 @@ ConfigFiles = Annotated[
     ),
 ]
 
+ReadOnly = Annotated[
+    bool,
+    typer.Option("--read-only", help="Let only tools be used that are known to read, whatever the rules say."),
+]
+
+AskAll = Annotated[bool, typer.Option("--ask-all", help="Ask before every call of a tool that the rules would allow.")]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.session import find_tool, open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, typed
@@ -19,7 +20,14 @@ if TYPE_CHECKING:
     from toolcrib.broker import Explanation
     from toolcrib.crib import Crib
 
-_ABOUT = "Look at the rules that decide about calls: what they say of one, and what is odd about them."
+_ABOUT = """Look at the rules that decide about calls: what they say of one, and what is odd about them.
+
+Without a command, it is `list`.
+"""
+
+
+class _ListUnlessTold(UnlessTold):
+    meant = "list"
 
 
 class Source(StrEnum):
@@ -39,7 +47,7 @@ class Face(StrEnum):
     CLI = "cli"
 
 
-policy = typer.Typer(rich_markup_mode=None, help=_ABOUT, no_args_is_help=True)
+policy = typer.Typer(cls=_ListUnlessTold, rich_markup_mode=None, help=_ABOUT)
 
 
 @policy.command("list")

@@ -108,7 +108,8 @@ def _print(answer: "SearchAnswer", detail: Detail, *, why: bool) -> None:
     elif answer.found and answer.nothing_fits:
         tell("Probably nothing here does this. The nearest:")
     if detail is Detail.BRIEF and not why:
-        print_table(("tool", "about"), [(each.tool.id, _about(each.tool)) for each in answer.found])
+        rows = [(each.tool.id, _effect(each) or "-", _about(each.tool)) for each in answer.found]
+        print_table(("tool", "effect", "about"), rows)
     else:
         for each in answer.found:
             _print_hit(each, detail)
@@ -125,11 +126,12 @@ def _print_hit(found: "FoundTool", detail: Detail) -> None:
     if detail is Detail.NAME:
         print_text(tool.id)
     elif detail is Detail.FULL:
-        print_definition(tool)
+        print_definition(tool, found.effect)
         print_text()
     else:
         rest = tool_signature(tool).removeprefix(tool.id) if detail is Detail.SIGNATURE else ""
-        print_styled((tool.id, "bold"), rest)
+        effect = _effect(found)
+        print_styled((tool.id, "bold"), rest, f"  [{effect}]" if effect else "")
         if text := _about(tool):
             print_styled((text, "dim"), indent=2)
 
@@ -138,6 +140,11 @@ def _about(tool: "Tool") -> str:
     from toolcrib.metatools import tool_remarks
 
     return " ".join([about(tool), *(f"[{each}]" for each in tool_remarks(tool, changed=False))])
+
+
+def _effect(found: "FoundTool") -> str:
+    """What a call may do; empty where nothing tells."""
+    return "" if found.effect == "unknown" else found.effect
 
 
 def _why(found: "FoundTool") -> str:
@@ -169,6 +176,7 @@ def _hit_json(found: "FoundTool", detail: Detail) -> dict[str, Any]:
     body: dict[str, Any] = {"id": tool.id, "server": tool.server, "score": hit.score, "weak": hit.weak}
     body["why"] = dict(hit.why)
     if detail is not Detail.NAME:
+        body["effect"] = found.effect
         body["about"] = about(tool)
         body["remarks"] = tool_remarks(tool, changed=False)
     if detail is Detail.SIGNATURE:

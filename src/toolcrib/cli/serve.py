@@ -3,16 +3,17 @@
 import gc
 import json
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from toolcrib.cli.logs import log_warnings
-from toolcrib.cli.options import AsJson, ConfigFiles
-from toolcrib.cli.session import read_config
+from toolcrib.cli.options import AsJson, AskAll, ConfigFiles, ReadOnly
+from toolcrib.cli.session import read_config, stricter
 from toolcrib.cli.streams import print_json, tell
 from toolcrib.config import Config
 from toolcrib.errors import UsageError, shown
@@ -45,6 +46,8 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    read_only: ReadOnly = False,
+    ask_all: AskAll = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
@@ -53,14 +56,17 @@ def serve(
     A client is given this command in place of its own servers. With --http --json, the document is the URL.
     """
     log_warnings()
+    narrow = partial(stricter, read_only=read_only, ask_all=ask_all)
     if http is None:
-        _serve_stdio(config, as_json=as_json, misplaced=bool(allow_host or allow_origin))
+        _serve_stdio(config, narrow, as_json=as_json, misplaced=bool(allow_host or allow_origin))
     else:
-        _serve_http(http, allow_host or (), allow_origin or (), config, as_json=as_json)
+        _serve_http(http, allow_host or (), allow_origin or (), config, narrow, as_json=as_json)
     return 0
 
 
-def _serve_stdio(files: Sequence[Path] | None, *, as_json: bool, misplaced: bool) -> None:
+def _serve_stdio(
+    files: Sequence[Path] | None, narrow: Callable[[Config], Config], *, as_json: bool, misplaced: bool
+) -> None:
     if as_json:
         raise UsageError(
             "Standard output belongs to the protocol here.", hint="Leave --json out, or serve with --http."
@@ -68,7 +74,7 @@ def _serve_stdio(files: Sequence[Path] | None, *, as_json: bool, misplaced: bool
     if misplaced:
         raise UsageError("--allow-host and --allow-origin are for --http.", hint=_ADDRESS)
     with _uncollected():
-        config = read_config(files)
+        config = narrow(read_config(files))
         from toolcrib.gateway import run_stdio
     if sys.stdin is not None and sys.stdin.isatty():
         tell(_waiting(config, files or ()))
@@ -76,11 +82,17 @@ def _serve_stdio(files: Sequence[Path] | None, *, as_json: bool, misplaced: bool
 
 
 def _serve_http(
-    address: str, hosts: Sequence[str], origins: Sequence[str], files: Sequence[Path] | None, *, as_json: bool
+    address: str,
+    hosts: Sequence[str],
+    origins: Sequence[str],
+    files: Sequence[Path] | None,
+    narrow: Callable[[Config], Config],
+    *,
+    as_json: bool,
 ) -> None:
     host, port = _parse_address(address)
     with _uncollected():
-        config = read_config(files)
+        config = narrow(read_config(files))
         from toolcrib.gateway import run_http
 
     def on_ready(url: str) -> None:
@@ -123,7 +135,9 @@ def _waiting(config: Config, files: Sequence[Path]) -> str:
     """What to tell a person who started the server by hand."""
     from toolcrib.cli.begin import client_entry
 
-    entry = json.dumps(client_entry(files), ensure_ascii=False)
+    policy = config.settings.policy
+    given = {"--read-only": policy.read_only, "--ask-all": policy.ask_all}
+    entry = json.dumps(client_entry(files, [name for name, is_set in given.items() if is_set]), ensure_ascii=False)
     return (
         f"Serving {_servers(config)}. This terminal now waits for an MCP client to speak; Ctrl-C ends it.\n"
         f"A client starts it by itself, from this entry of its configuration:\n{entry}"

@@ -52,6 +52,20 @@ def _without_itself(config: Config) -> Config:
     return replace(config, servers=kept)
 
 
+def stricter(config: Config, *, read_only: bool = False, ask_all: bool = False) -> Config:
+    """The same configuration with a stricter policy.
+
+    Args:
+        config: The configuration.
+        read_only: Whether only tools that are known to read may be used.
+        ask_all: Whether every call is asked about.
+    """
+    policy = config.settings.policy
+    changes = {"read_only": read_only or policy.read_only, "ask_all": ask_all or policy.ask_all}
+    settings = config.settings.model_copy(update={"policy": policy.model_copy(update=changes)})
+    return replace(config, settings=settings)
+
+
 def resting(config: Config, *, lists: bool = False) -> Config:
     """The same configuration for one command, which itself says what is started.
 

@@ -13,6 +13,7 @@ from toolcrib.cli.streams import print_json, print_text, typed
 from toolcrib.config import Config
 
 if TYPE_CHECKING:
+    from toolcrib.broker import Effect
     from toolcrib.catalog import Tool
 
 
@@ -30,17 +31,18 @@ def show(
 
 
 async def _show(config: Config, ids: list[str], *, schema: bool, as_json: bool) -> int:
-
-    tools: list[Tool] = []
+    found: list[tuple[Tool, Effect]] = []
     async with open_crib(config) as crib:
         with progress("Looking it up"):
             for name in ids:
-                tools.append(await find_tool(crib, typed(name)))
+                tool = await find_tool(crib, typed(name))
+                found.append((tool, crib.effect(tool)))
     if as_json:
-        print_json(tools[0].definition if len(tools) == 1 else {tool.id: tool.definition for tool in tools})
+        definitions = {tool.id: tool.definition for tool, _ in found}
+        print_json(found[0][0].definition if len(found) == 1 else definitions)
         return 0
-    for place, tool in enumerate(tools):
+    for place, (tool, effect) in enumerate(found):
         if place:
             print_text()
-        print_definition(tool, schema=schema)
+        print_definition(tool, effect, schema=schema)
     return 0
