@@ -125,7 +125,7 @@ def odd_config(era: str, log: Path | None = None) -> dict[str, Any]:
     args = ["-S", str(HERE / "odd.py"), era, *(["--log", str(log)] if log else [])]
     protocol = {"handshake": "legacy", "modern": "modern"}[era]
     entry = {"command": sys.executable, "args": args, "toolcrib": {"protocol": protocol}}
-    return {"mcpServers": {"odd": entry}}
+    return {"mcpServers": {"odd": entry}, "toolcrib": {"result_budget": 7_000_000}}
 
 
 def gateway_process(config: Path, state: Path) -> StdioServerParameters:
