@@ -16,9 +16,11 @@ from toolcrib.sandbox.contract import (
     SuspendError,
     Usage,
 )
+from toolcrib.sandbox.creation import SANDBOXES, create_sandbox
 from toolcrib.sandbox.limits import Limits
 
 __all__ = [
+    "SANDBOXES",
     "CallError",
     "CallRecord",
     "Description",
@@ -34,4 +36,5 @@ __all__ = [
     "StopError",
     "SuspendError",
     "Usage",
+    "create_sandbox",
 ]

@@ -27,7 +27,7 @@ _NEWER = 424
 """From here on system calls have one number everywhere. None is needed, among them io_uring, pidfd and clone3."""
 
 # names in one order, numbers in two
-_DENIED = {
+DENIED = {
     "socket": (41, 198),
     "socketpair": (53, 199),
     "connect": (42, 203),
@@ -134,7 +134,7 @@ _DENIED = {
     "fremovexattr": (199, 16),
     "truncate": (76, 45),
 }
-_MACHINES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}
+MACHINES = {"x86_64": (0, 0xC000003E, 56), "aarch64": (1, 0xC00000B7, 220)}
 """For each machine its column above, its number as seccomp has it, and the number of `clone`."""
 
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
@@ -231,10 +231,10 @@ def seccomp() -> None:
 
 def _program(machine: str) -> bytes:
     """The filter in BPF."""
-    if machine not in _MACHINES:
+    if machine not in MACHINES:
         raise OSError(_ENOSYS, f"no filter for {machine}")
-    column, architecture, clone = _MACHINES[machine]
-    numbers = [pair[column] for pair in _DENIED.values() if pair[column] >= 0]
+    column, architecture, clone = MACHINES[machine]
+    numbers = [pair[column] for pair in DENIED.values() if pair[column] >= 0]
     load, equal, at_least, any_bit, give = 0x20, 0x15, 0x35, 0x45, 0x06
     size = len(numbers)
     # behind the list: clone 3 instructions, then allow, EPERM, ENOSYS

@@ -23,6 +23,8 @@ def hint_for(kind: str, message: str) -> str:
         return f"There are: {', '.join(sorted(offered()))}."
     if "coroutine" in message or "external_future" in message:
         return "A call of a tool gives its result only after `await`."
+    if kind == "AttributeError" and message.endswith(("'message'", "'tool'", "'data'")) and "Error' object" in message:
+        return "Read .message, .tool and .data inside the `except` block that names the error."
     if kind == "MemoryError":
         return "Keep less in memory at once: fetch and reduce page by page."
     if kind == "TimeoutError" and message.startswith("It used up"):
