@@ -8,6 +8,7 @@ import pytest
 from mcp import Client
 
 from toolcrib import Crib, MetaTools
+from toolcrib.catalog import as_sent
 from toolcrib.demo.calendar import APP as CALENDAR
 from toolcrib.demo.files import APP as FILES
 from toolcrib.demo.notes import APP as NOTES
@@ -36,12 +37,17 @@ def text(result: dict[str, Any]) -> str:
     return "\n".join(block["text"] for block in result["content"])
 
 
-async def test_three_tools_are_shown_and_never_change(doors: MetaTools) -> None:
+async def test_four_tools_are_shown_and_never_change(doors: MetaTools) -> None:
     before = json.dumps(doors.definitions())
     await doors.call("search_tools", {"query": "create a ticket"})
     await doors.call("call_tool", {"name": "tickets.list_projects"})
     assert json.dumps(doors.definitions()) == before
-    assert [each["name"] for each in doors.definitions()] == ["search_tools", "get_tool_details", "call_tool", "read_result"]
+    assert [each["name"] for each in doors.definitions()] == [
+        "search_tools",
+        "get_tool_details",
+        "call_tool",
+        "read_result",
+    ]
     assert "Servers: tickets, notes, calendar, files." in doors.definitions()[0]["description"]
 
 
@@ -49,7 +55,7 @@ def test_the_surface_stays_small_however_many_servers_there_are() -> None:
     for count in (30, 300, 3000):
         servers = [(f"server_{number}", f"Does everything about subject {number}") for number in range(count)]
         definitions = meta_tools(servers, token_budget=300)
-        assert count_tokens(json.dumps(definitions)) <= 1000
+        assert sum(count_tokens(as_sent(each)) for each in definitions) <= 1000
         assert "server_0" in definitions[0]["description"]
     assert "and 29" in meta_tools(servers, token_budget=300)[0]["description"]
 
