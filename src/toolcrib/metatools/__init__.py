@@ -7,6 +7,7 @@ from toolcrib.metatools.definitions import (
     ENABLE_SERVER,
     GET_TOOL_DETAILS,
     READ_RESULT,
+    READ_TOOL,
     SEARCH_SERVERS,
     SEARCH_TOOLS,
 )
@@ -24,6 +25,7 @@ __all__ = [
     "GET_TOOL_DETAILS",
     "HIDDEN_META",
     "READ_RESULT",
+    "READ_TOOL",
     "SEARCH_SERVERS",
     "SEARCH_TOOLS",
     "MetaTools",

@@ -78,7 +78,9 @@ class Surface(ABC):
         told = ToolResult(use.id, use.name, blocks_for_model(result), result.get("isError") is True)
         return Answer("looked", told, use.name, use.arguments)
 
-    async def called(self, use: ToolUse, name: str, arguments: JsonObject, caller: Caller) -> Answer:
+    async def called(
+        self, use: ToolUse, name: str, arguments: JsonObject, caller: Caller, *, only_reads: bool = False
+    ) -> Answer:
         """Call a tool, and put whatever comes of it into an answer.
 
         Args:
@@ -86,9 +88,11 @@ class Surface(ABC):
             name: The tool's id, or another spelling of it.
             arguments: What it is called with.
             caller: Who calls.
+            only_reads: Whether only a call that is known to read may be made.
         """
+        options = Options(budget=self.budget, only_reads=only_reads)
         try:
-            outcome = await self.crib.request("tools/call", name, arguments, caller, Options(budget=self.budget))
+            outcome = await self.crib.request("tools/call", name, arguments, caller, options)
         except (InvalidArgumentsError, UnknownToolError, AmbiguousNameError, UsageError) as error:
             return self.failed(use, error, "mistaken", name, arguments)
         except ToolcribError as error:

@@ -8,7 +8,7 @@ from toolcrib.errors import ToolcribError, UsageError
 from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
 from toolcrib.llm.surfaces.base import Answer, Surface, SurfaceName
-from toolcrib.metatools import CALL_TOOL, tool_call
+from toolcrib.metatools import CALL_TOOL, READ_TOOL, tool_call
 
 
 class SearchTools(Surface):
@@ -29,13 +29,13 @@ class SearchTools(Surface):
         """See `Surface.answer`."""
         if not self.meta.knows(use.name):
             return await self._by_its_own_name(use, caller)
-        if use.name != CALL_TOOL or use.unreadable is not None:
+        if use.name not in (CALL_TOOL, READ_TOOL) or use.unreadable is not None:
             return await self.looked(use, caller)
         try:
-            name, arguments = tool_call(use.arguments)
+            name, arguments = tool_call(use.name, use.arguments)
         except UsageError as error:
             return self.failed(use, error, "mistaken", use.name, use.arguments)
-        return await self.called(use, name, arguments, caller)
+        return await self.called(use, name, arguments, caller, only_reads=use.name == READ_TOOL)
 
     async def _by_its_own_name(self, use: ToolUse, caller: Caller) -> Answer:
         """A model may call a tool that it found by its own name; that is as good as through `call_tool`."""
