@@ -317,6 +317,30 @@ class TestUnusableDatabase:
             await book.journal.flush()
             assert await book.states() == ["done", "done"]
 
+    async def test_locked_for_many_at_once(
+        self, open_book: Callable[..., Any], target: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async with open_book() as book:
+            await book.begin()
+        monkeypatch.setattr("toolcrib.store.database.BUSY_TIMEOUT", 0.5)
+        refused: list[str] = []
+        async with open_book("two") as book:
+            await book.begin()  # connects
+            with closing(sqlite3.connect(target, isolation_level=None)) as other:
+                other.execute("BEGIN IMMEDIATE")
+
+                async def one() -> None:
+                    with pytest.raises(StoreError) as caught:
+                        await book.begin()
+                    refused.append(caught.value.message)
+
+                # One after the other they would wait for 50 seconds.
+                with anyio.fail_after(20):
+                    async with anyio.create_task_group() as tasks:
+                        for _ in range(100):
+                            tasks.start_soon(one)
+        assert len(refused) == 100
+
     async def test_full(self, open_book: Callable[..., Any], target: str) -> None:
         from sqlalchemy import Engine, event
 
@@ -371,3 +395,30 @@ async def test_one_record_that_cannot_be_written_costs_no_other(open_book: Calla
                 tasks.start_soon(book.begin)
         assert len(failures) == 10
         assert await book.states() == ["started"] * 11
+
+
+async def test_a_record_that_cannot_be_made_costs_no_other(
+    open_book: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    class Unprintable:
+        def __str__(self) -> str:
+            raise RuntimeError
+
+    async with open_book() as book:
+        for value in ("one", Unprintable(), "two"):
+            call = await book.begin("s.read", "read", arguments={"value": value})
+            await book.journal.ended(call, "done")
+        await book.journal.flush()
+        assert await book.states() == ["done", "done"]
+    assert "could not be made" in caplog.text
+
+
+async def test_once_it_is_closed_an_effect_is_refused_and_nobody_waits_for_ever(
+    open_book: Callable[..., Any],
+) -> None:
+    async with open_book() as book:
+        call = await book.begin()
+        await book.journal.close()
+        with pytest.raises(StoreError, match="The crib is closed"):
+            await book.begin()
+        await book.journal.ended(call, "done")  # no error of the call

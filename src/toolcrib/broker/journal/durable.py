@@ -122,6 +122,7 @@ class DurableJournal:
         self._wanted = anyio.Event()
         self._lock = anyio.Lock()
         self._is_told = False
+        self._is_closed = False
 
     async def started(self, call: Call, decision: Decision) -> Unsettled | None:
         """See `Journal.started`."""
@@ -142,8 +143,9 @@ class DurableJournal:
                 f"{call.target} was not called, since the call can't be recorded: {error.message}", hint=error.hint
             ) from error
         except BaseException:  # cancelled: it may be on record by now, and is not sent
-            with anyio.CancelScope(shield=True):
-                await self.ended(call, "cancelled", "Given up before it was sent.")
+            if line.attempts == 1:
+                with anyio.CancelScope(shield=True):
+                    await self.ended(call, "cancelled", "Given up before it was sent.")
             raise
 
     async def ended(self, call: Call, ending: Ending, detail: str = "", result: JsonObject | None = None) -> None:
@@ -228,16 +230,19 @@ class DurableJournal:
             await self.flush()
         except StoreError as error:
             self._tell_lost(error)
-        if self._writer is not None:
-            await self._writer.close()
-            self._writer = None
+        self._is_closed = True
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            await writer.close()
 
     async def _write(self, work: "Callable[..., Any]", *args: Any) -> Any:
         store = await self._ledger.store()
+        if self._is_closed:
+            raise StoreError("The crib is closed.", hint="Open another one.")
         if self._scribe is None:
             rules = self._rules
             self._scribe = Scribe(self._instance, self._ledger.key, self._secrets, rules.arguments, rules.paths)
-        if self._writer is None or self._writer.store is not store:
+        if self._writer is None:
             self._writer = Writer(store, power_safe=self._rules.power_safe, tidy=self._tidy(store))
         return await self._writer.write(lambda connection: work(connection, *args))
 
@@ -271,7 +276,10 @@ class DurableJournal:
         rows: list[Row] = []
         for line in whole:
             ending = line.ending or {}
-            rows.append({**self._row(line), **ending, "error": self._scribe.error(ending["error"])})
+            try:
+                rows.append({**self._row(line), **ending, "error": self._scribe.error(ending["error"])})
+            except Exception:  # a fault in one record must not keep all others from being written
+                logger.exception("The record of a call of %s could not be made", line.call.target)
         queries.put_calls(connection, rows)
         self._end(connection, endings)
         queries.add_discovery(connection, [each.row() for each in spent])

@@ -1,8 +1,6 @@
 """The journal in the database: opened, its tables made, and what earlier instances left under way settled."""
 
-import os
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from pathlib import Path
 from secrets import token_bytes
 
@@ -10,6 +8,7 @@ import anyio
 import anyio.to_thread
 
 from toolcrib.errors import StoreError
+from toolcrib.files import write_whole
 from toolcrib.store import Store
 
 KEY_FILE = "journal.key"
@@ -89,21 +88,13 @@ def settle(store: Store) -> None:
 
 
 def _key(path: Path) -> bytes:
-    """The key that the file holds; whoever comes first makes it."""
+    """The key that the file holds, made where there is none; of several who make one, the last wins."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            # Written beside and linked: nobody reads half a key, and of two who make one the first wins.
-            beside = path.with_name(f".{path.name}.{os.getpid()}.{token_bytes(4).hex()}")
-            handle = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(token_bytes(_KEY_BYTES))
-                if not path.exists():
-                    os.link(beside, path)
-            finally:
-                os.unlink(beside)
-        return path.read_bytes()
+        key = path.read_bytes() if path.exists() else b""
+        if len(key) != _KEY_BYTES:
+            write_whole(path, [token_bytes(_KEY_BYTES)])
+            key = path.read_bytes()
+        return key
     except OSError as error:
         raise StoreError(
             f"The state folder {path.parent} can't be written: {error.strerror}.",

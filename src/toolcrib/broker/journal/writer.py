@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 
-from toolcrib.errors import StoreError, ToolcribError
+from toolcrib.errors import StoreError
 from toolcrib.store import Held, Store
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Writer:
                             held = stack.enter_context(self.store.held(power_safe=self._power_safe))
                         if held is not None:
                             sound = _write(held, jobs) and self._tidy_up(held, idle=not jobs)
-                    except ToolcribError as error:
+                    except Exception as error:  # no connection to be had: whoever waits is told so
                         sound = False
                         for job in jobs:
                             job.error = error
@@ -128,25 +128,24 @@ class Writer:
 
 
 def _write(held: Held, jobs: Sequence[_Job]) -> bool:
-    """Do all jobs in one transaction; where that fails, each in one of its own. Whether nothing failed."""
+    """Do all jobs in one transaction; where one of them fails, each in one of its own. Whether nothing failed."""
     if not jobs:
         return True
-    if len(jobs) > 1:
-        try:
-            with held.transaction() as connection:
-                for job in jobs:
-                    job.result = job.work(connection)
-            return True
-        except Exception:  # one of them, or the database: which one shows now
-            pass
-    sound = True
-    for job in jobs:
-        try:
-            with held.transaction() as connection:
+    begun = False
+    try:
+        with held.transaction() as connection:
+            for job in jobs:
+                begun = True
                 job.result = job.work(connection)
-        except Exception as error:
-            job.error, sound = error, False
-    return sound
+        return True
+    except Exception as error:
+        if not begun or len(jobs) == 1:  # nobody's turn comes: waiting once for all is enough
+            for job in jobs:
+                job.error = error
+            return False
+    for job in jobs:
+        _write(held, [job])
+    return False
 
 
 def _settle(jobs: Sequence[_Job]) -> None:
