@@ -65,12 +65,28 @@ def test_the_answer_itself_stays_as_it_is() -> None:
     assert upstream == before
 
 
-def test_an_answer_that_waits_for_input_is_told_as_an_error() -> None:
-    result = enveloped({"resultType": "input_required", "inputRequests": {}}, MODERN, "2026-07-28")
+def test_an_answer_that_asks_for_input_carries_that_alone_and_goes_to_modern_clients_only() -> None:
+    asks = {"resultType": "input_required", "inputRequests": {"q": {}}, "requestState": "sealed", "content": [], "x": 1}
+    modern = enveloped(asks, MODERN, "2026-07-28")
+    handshake = enveloped(asks, {}, "2025-11-25")
+
+    expected = {"resultType": "input_required", "inputRequests": {"q": {}}, "requestState": "sealed"}
+    assert {name: value for name, value in modern.items() if name != "_meta"} == expected
+    assert handshake["isError"] is True
+    assert "input_required" in handshake["content"][0]["text"]
+
+
+def test_a_kind_of_result_that_nobody_knows_is_told_as_an_error() -> None:
+    result = enveloped({"resultType": "task", "taskId": "1"}, MODERN, "2026-07-28")
 
     assert result["isError"] is True
     assert result["resultType"] == "complete"
-    assert "input_required" in result["content"][0]["text"]
+    assert "'task'" in result["content"][0]["text"]
+
+
+def test_a_question_that_cannot_be_written_is_told_as_an_error() -> None:
+    asks = {"resultType": "input_required", "inputRequests": {"q": nested(5_000)}, "requestState": "sealed"}
+    assert enveloped(asks, MODERN, "2026-07-28")["isError"] is True
 
 
 def nested(depth: int) -> Any:
