@@ -28,8 +28,9 @@ from toolcrib.sandbox.contract import CallError, Fault, Names, Status
 from toolcrib.sandbox.engine import Answer, Blocked, Broken, Called, Engine, Event, Finished, Printed, Reading
 from toolcrib.sandbox.limits import Limits
 from toolcrib.sandbox.monty.hints import hint_for
+from toolcrib.sandbox.monty.modules import module_source
 from toolcrib.sandbox.monty.names import Namespaces, function, raised
-from toolcrib.sandbox.monty.prelude import ERROR_INFO, module_source
+from toolcrib.sandbox.monty.prelude import ERROR_INFO
 from toolcrib.sandbox.monty.rewrite import Rewritten
 from toolcrib.sandbox.monty.worker import Crew, Worker
 

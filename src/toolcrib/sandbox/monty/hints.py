@@ -1,6 +1,6 @@
 """What would work instead of what Monty refuses."""
 
-from toolcrib.sandbox.monty.prelude import MODULES, NATIVE
+from toolcrib.sandbox.monty.modules import MODULES, NATIVE
 
 _UNSUPPORTED = (
     ("yield", "Build a list and return it instead of using `yield`."),

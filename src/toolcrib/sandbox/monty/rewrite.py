@@ -9,7 +9,8 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from toolcrib.sandbox.monty.prelude import ASYNCIO, ERROR_INFO, MODULES, TYPING, words
+from toolcrib.sandbox.monty.modules import ASYNCIO, MODULES, TYPING, words
+from toolcrib.sandbox.monty.prelude import ERROR_INFO
 
 ERROR_FIELDS = frozenset({"message", "tool", "data"})
 """What a script may ask of a `ToolError`."""

@@ -13,7 +13,8 @@ from toolcrib.sandbox.limits import DEFAULT_LIMITS, Limits
 from toolcrib.sandbox.monty.checking import types_of
 from toolcrib.sandbox.monty.engine import MontyEngine
 from toolcrib.sandbox.monty.hints import hint_for
-from toolcrib.sandbox.monty.prelude import NATIVE, STUBS
+from toolcrib.sandbox.monty.modules import NATIVE
+from toolcrib.sandbox.monty.prelude import STUBS
 from toolcrib.sandbox.monty.rewrite import Rewritten, rewritten
 from toolcrib.sandbox.monty.walls import Start, starts
 from toolcrib.sandbox.monty.worker import Crew

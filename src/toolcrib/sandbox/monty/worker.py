@@ -17,7 +17,8 @@ from pydantic_monty import ExternalModule, Monty, MontyError, MontySession, Reso
 
 from toolcrib.sandbox import processes
 from toolcrib.sandbox.limits import Limits
-from toolcrib.sandbox.monty.prelude import ANY_STUBS, MODULES, PRELUDE
+from toolcrib.sandbox.monty.modules import ANY_STUBS, MODULES
+from toolcrib.sandbox.monty.prelude import PRELUDE
 
 T = TypeVar("T")
 
