@@ -13,7 +13,7 @@ from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import print_result, result_text, save_result, warn_of_hidden
 from toolcrib.cli.session import find_tool, open_crib, read_config, run, stricter
-from toolcrib.cli.streams import print_json, print_text, tell, typed
+from toolcrib.cli.streams import print_json, print_text, tell, typed, warn
 from toolcrib.cli.troubles import FAILED, MISUSED
 from toolcrib.config import Config
 from toolcrib.errors import UsageError
@@ -91,6 +91,9 @@ async def _call(
                 )
             except InvalidArgumentsError as error:
                 return _refused(error, as_json=as_json)
+        if outcome.call.tool is not None and crib.changes.is_changed(outcome.call.tool):
+            how = f"toolcrib servers changes {tool.server} shows how"
+            warn(f"the definition of {tool.id} has changed since it was first used; {how}.")
     for change in outcome.changes:
         tell(f"changed {change}")
     if outcome.unvalidated is not None:

@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 from toolcrib.broker.call import Call
@@ -271,9 +272,14 @@ def reason_of(change: ToolChange) -> str:
 
 
 def _key(tool: Tool, watch: Watch) -> PinKey:
+    return watch.name or tool.server, _pinned_name(tool.name, tool.owner)
+
+
+@lru_cache(4_096)
+def _pinned_name(name: str, owner: str) -> str:
     # Names may hold anything that JSON can carry; a database can't.
-    name = json.dumps(tool.name)[1:-1]
-    return watch.name or tool.server, f"{json.dumps(tool.owner)}{_OWNED}{name}" if tool.owner else name
+    written = json.dumps(name)[1:-1]
+    return f"{json.dumps(owner)}{_OWNED}{written}" if owner else written
 
 
 def _hidden(definition: Mapping[str, Any]) -> set[str]:
