@@ -70,6 +70,7 @@ class ConfiguredPolicy:
         self._flow: DataFlow = flow or NoDataFlow()
         self._by_server: dict[str, tuple[Rule, ...]] = {}
         self._by_kind: dict[Kind, tuple[Rule, ...]] = {}
+        self._by_principal: dict[tuple[str, str], tuple[Rule, ...]] = {}
 
     def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
         """See `Policy.hides`: a tool is hidden where a rule that always holds for it denies it, before any that
@@ -80,9 +81,7 @@ class ConfiguredPolicy:
             if self._settings.read_only and not self._only_reads(server, tool):
                 return True
         effect: Effect | None = None
-        for rule in self._concerning(server):
-            if not rule.is_for(principal.name):
-                continue
+        for rule in self._hiding(server, principal):
             if tool is None:
                 always = rule.is_sure and not rule.asks_effect and rule.is_for_tool(server, "")
             elif not rule.is_for_tool(server, tool.id):
@@ -93,7 +92,7 @@ class ConfiguredPolicy:
                     if not rule.is_for_effect(effect):
                         continue
                 always = rule.is_sure
-            # What denies only some calls leaves the rest to later rules; what may allow some leaves them visible.
+            # What may allow some calls leaves the tool visible.
             if always or rule.decision.verdict != "deny":
                 return rule.decision.verdict == "deny"
         return False
@@ -175,6 +174,21 @@ class ConfiguredPolicy:
         found = self._by_server.get(server)
         if found is None:
             found = self._by_server[server] = tuple(rule for rule in self._rules if rule.may_concern(server))
+        return found
+
+    def _hiding(self, server: str, principal: Principal) -> tuple[Rule, ...]:
+        """The rules that matter to what is hidden: those that may hide or show, up to the last that may hide."""
+        if not self._rules:
+            return ()
+        key = (server, principal.name)
+        found = self._by_principal.get(key)
+        if found is None:
+            if len(self._by_principal) >= _MOST_KINDS:
+                self._by_principal.clear()
+            rules = [rule for rule in self._concerning(server) if rule.is_for(principal.name) and rule.may_hide_or_show]
+            while rules and rules[-1].decision.verdict != "deny":
+                rules.pop()
+            found = self._by_principal[key] = tuple(rules)
         return found
 
     def _facts(self, call: Call) -> Facts:

@@ -155,6 +155,11 @@ class Rule:
         """Whether the rule holds for a principal's every call of a tool with some effect, or for none."""
         return not self.looks_inside and self._origins is None and self._faces is None
 
+    @property
+    def may_hide_or_show(self) -> bool:
+        """Whether it matters to what exists for a principal: what denies only some calls leaves that to later rules."""
+        return self.is_sure or self.decision.verdict != "deny"
+
     def may_concern(self, server: str) -> bool:
         """Whether it could hold for anything of a server."""
         if self._servers is not None and not self._servers.fit(server):
