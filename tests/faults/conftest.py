@@ -23,7 +23,7 @@ from toolcrib.servers.wire import raw_request
 
 STUBS = Path(__file__).resolve().parent.parent / "stubs"
 MARK = "TOOLCRIB_FAULT"
-LIMIT = 50.0
+LIMIT = 100.0
 """Seconds for one call, its server's start in a queue of many included."""
 
 

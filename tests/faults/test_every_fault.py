@@ -132,7 +132,7 @@ CALLS = {
 }
 
 ENDS = {
-    "CrashBeforeCall": to(either(f"{BROKE_OFF}|left alone for")),
+    "CrashBeforeCall": to(either(f"{BROKE_OFF}|ended before it took the request|left alone for")),
     "CrashInCall": to(fails(BROKE_OFF), fails(BROKE_OFF)),
     "CrashAfterCall": to(answers(), either(BROKE_OFF)),
     "HalfLine": to(fails(BROKE_OFF)),
@@ -185,8 +185,8 @@ CALLERS = {
     "Discovered": to(answers()),
     "Private": to(answers()),
     "Public": to(answers()),
-    "CrashAfterList": to(either(r"ended|has ended|left alone for")),
-    "Flood": to(answers("flood", reports=5_000, says="5000"), answers()),
+    "CrashAfterList": to(either(f"{BROKE_OFF}|ended before it took the request|left alone for")),
+    "Flood": to(answers("flood", reports=1_000, says="1000"), answers()),
 }
 
 FAULTS = {**STARTS, **LISTS, **CALLS, **ENDS, **HTTP, **CALLERS}

@@ -107,9 +107,13 @@ class Line:
             opened = self.open_connection is None
             try:
                 return await self._send(await self._connected(), send)
-            except ServerClosedError:
+            except ServerClosedError as error:
                 if opened:
-                    raise
+                    raise ServerClosedError(
+                        self._id,
+                        f"{self._id} ended before it took the request.",
+                        hint="It ends by itself once it is started; look at what it writes to standard error.",
+                    ) from error
             return await self._send(await self._connected(), send)
 
     async def ensure(self) -> "Connection":
