@@ -179,14 +179,15 @@ class DataFlowSettings(_Model):
 
     Attributes:
         fingerprints: Whether anything is; labels are collected in any case.
-        caller_mb: Megabytes of text that are remembered of one caller; the oldest go first.
+        caller_mb: Megabytes of memory for what one caller has read, of which a megabyte of text takes about three; the
+            oldest results go first.
         max_mb: Megabytes of all callers together; those who were silent longest go first.
         idle_seconds: How long a caller may be silent before what it has read is forgotten, labels too.
     """
 
     fingerprints: Annotated[bool, Field(strict=True)] = True
-    caller_mb: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 32
-    max_mb: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 64
+    caller_mb: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 64
+    max_mb: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 128
     idle_seconds: Seconds = 86_400.0
 
 

@@ -217,15 +217,16 @@ async def test_the_most_silent_callers_texts_make_room_and_their_labels_stay() -
     seen = Memory(lambda _: {"private"}, caller_mb=1, max_mb=1)
     words = random.Random(1)
     callers = [Caller(Principal(name)) for name in ("ann", "ben")]
-    parts = [" ".join(f"w{words.getrandbits(64):x}" for _ in range(45_000)) for _ in range(2)]
+    parts = [" ".join(f"w{words.getrandbits(64):x}" for _ in range(7_000)) for _ in range(2)]
     seen.traces(sending({}))
     for caller, part in zip(callers, parts, strict=True):
         seen.learned(reading(caller=caller), text(part))
         await seen.settle(caller)
-    seen.learned(reading(caller=callers[1]), text("x " * 60_000))
-    assert [
-        bool(seen.traces(sending({"a": part[:200]}, caller))) for caller, part in zip(callers, parts, strict=True)
-    ] == [False, True]
+    for _ in range(8):  # the bound is looked at now and then
+        seen.learned(reading(caller=callers[1]), text("x " * 60_000))
+        await seen.settle(callers[1])
+    found = [bool(seen.traces(sending({"a": part[:200]}, caller))) for caller, part in zip(callers, parts, strict=True)]
+    assert found == [False, True]
     assert seen.labels(callers[0]) == {"private"}
     seen.close()
 

@@ -19,6 +19,7 @@ MOST_CALLERS = 20_000
 """Callers whose labels are remembered; of more, those who were silent longest are forgotten."""
 
 _BATCH = 32
+_MOST_NOTED = 256
 _MEGABYTE = 1 << 20
 
 
@@ -32,7 +33,7 @@ class Memory:
     Args:
         labels: The labels of what a call's result holds.
         fingerprints: Whether texts and values are remembered.
-        caller_mb: Megabytes of text that are remembered of one caller.
+        caller_mb: Megabytes of memory for what one caller has read; a megabyte of text takes about three.
         max_mb: Megabytes of all callers together.
         idle_seconds: How long a caller may be silent before it is forgotten.
         clock: Seconds, of any beginning.
@@ -43,8 +44,8 @@ class Memory:
         labels: Callable[[Call], Iterable[str]],
         *,
         fingerprints: bool = True,
-        caller_mb: int = 32,
-        max_mb: int = 64,
+        caller_mb: int = 64,
+        max_mb: int = 128,
         idle_seconds: float = 86_400.0,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -59,6 +60,7 @@ class Memory:
         self._running: dict[str, Future[None]] = {}
         self._worker: ThreadPoolExecutor | None = None
         self._is_traced = False
+        self._noted = 0
 
     def labels(self, caller: Caller) -> frozenset[str]:
         """See `DataFlow.labels`."""
@@ -80,8 +82,14 @@ class Memory:
         seen.touch()
         if added := frozenset(self._labels(call)).union(labels) - seen.labels:
             seen.labels |= added
-        if self._fingerprints and (seen.add(call, result) >= _BATCH or not is_small(result)):
-            self._take_in(key, seen)
+        if self._fingerprints:
+            seen.add(call, result)
+            is_large = not is_small(result)
+            if is_large or seen.noted >= _BATCH:
+                self._take_in(key, seen)
+            self._noted += _BATCH if is_large else 1
+            if self._noted >= _MOST_NOTED:
+                self._bound()
 
     async def settle(self, caller: Caller) -> None:
         """See `DataFlow.settle`."""
@@ -120,17 +128,20 @@ class Memory:
             self._worker = ThreadPoolExecutor(1, "toolcrib-dataflow")
         future = self._running[key] = self._worker.submit(seen.take_in)
         future.add_done_callback(_log_failure)
-        self._make_room(seen)
 
-    def _make_room(self, newest: Seen) -> None:
-        """Forget the texts of those who were silent longest, until all together are within bounds."""
-        size = sum(each.size for each in self._seen.values())
-        for each in list(self._seen.values()):
-            if size <= self._most_bytes:
+    def _bound(self) -> None:
+        """Once in a while: take in what callers have noted who have gone, and forget the texts of those who were
+        silent longest, until all together are within bounds."""
+        self._noted = 0
+        for key, seen in self._seen.items():
+            if seen.noted:
+                self._take_in(key, seen)
+        left = sum(each.size for each in self._seen.values())
+        for each in self._seen.values():
+            if left <= self._most_bytes:
                 return
-            if each is not newest:
-                size -= each.size
-                each.forget_texts()
+            left -= each.size
+            each.forget_texts()
 
 
 def _log_failure(done: Future[None]) -> None:

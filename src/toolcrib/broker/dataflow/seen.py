@@ -14,7 +14,7 @@ from toolcrib.catalog import JsonObject
 if TYPE_CHECKING:
     from toolcrib.broker.dataflow.segment import Extract, Segment
 
-_SEGMENT = 4 << 20
+_SEGMENT = 16 << 20
 _SHORT_SEGMENTS = 8
 _LARGEST_RESULT = 32 << 20
 
@@ -23,8 +23,13 @@ class Seen:
     """What one caller has read. Its methods may be called from any thread.
 
     Args:
-        most: Bytes of letters that are remembered; the oldest results go first.
+        most: Bytes of memory that what is remembered may take; the oldest results go first.
         clock: Seconds, of any beginning.
+
+    Attributes:
+        labels: The labels of what was read.
+        used: When the caller was last there.
+        size: Bytes of memory that what is remembered takes, roughly.
     """
 
     def __init__(self, most: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,21 +41,21 @@ class Seen:
         self._noting = threading.Lock()
         self._waiting: list[tuple[Call, JsonObject]] = []
         self._segments: list[Segment] = []
+        self.size = 0
 
     @property
-    def size(self) -> int:
-        """Bytes of letters that are remembered."""
-        return sum(each.size for each in self._segments)
+    def noted(self) -> int:
+        """Results that are not taken in yet."""
+        return len(self._waiting)
 
     def touch(self) -> None:
         """Note that the caller is there."""
         self.used = self._clock()
 
-    def add(self, call: Call, result: JsonObject) -> int:
-        """Note a result, to be taken in when there is time or need; how many are noted."""
+    def add(self, call: Call, result: JsonObject) -> None:
+        """Note a result, to be taken in when there is time or need."""
         with self._noting:
             self._waiting.append((call, result))
-            return len(self._waiting)
 
     def take_in(self) -> None:
         """Make what was noted searchable."""
@@ -65,6 +70,7 @@ class Seen:
         with self._noting:
             self._waiting = []
         self._segments = []
+        self.size = 0
 
     def traces(self, call: Call) -> list[Trace]:
         """Which results the call's arguments hold parts of, the longest first."""
@@ -76,11 +82,13 @@ class Seen:
     def _put(self, extracts: "Sequence[Extract]") -> None:
         from toolcrib.broker.dataflow.segment import Segment
 
-        self._segments.append(Segment(extracts))
-        if len(self._segments) > _SHORT_SEGMENTS:
-            self._segments = _joined(self._segments)
-        while len(self._segments) > 1 and self.size > self._most:
-            del self._segments[0]
+        segments = [*self._segments, Segment.of(extracts)]
+        if len(segments) > _SHORT_SEGMENTS:
+            segments = _joined(segments)
+        size = sum(each.size for each in segments)
+        while len(segments) > 1 and size > self._most:
+            size -= segments.pop(0).size
+        self._segments, self.size = segments, size
 
 
 def _joined(segments: "Sequence[Segment]") -> "list[Segment]":
@@ -93,10 +101,7 @@ def _joined(segments: "Sequence[Segment]") -> "list[Segment]":
             groups[-1].append(each)
         else:
             groups.append([each])
-    return [
-        group[0] if len(group) == 1 else Segment([extract for each in group for extract in each.extracts])
-        for group in groups
-    ]
+    return [group[0] if len(group) == 1 else Segment.joined(group) for group in groups]
 
 
 def _extract(call: Call, result: JsonObject) -> "Extract":

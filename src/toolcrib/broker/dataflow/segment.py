@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from toolcrib.broker.dataflow.fingerprints import CERTAIN, GRAM, Hashes, grams, winnowed
+from toolcrib.broker.dataflow.fingerprints import CERTAIN, GRAM, Hashes, Places, grams, winnowed
 
 SHORTEST = 32
 """Bytes of letters and digits that a shared part must at least have to count."""
@@ -16,6 +16,7 @@ _DISTINCT = 8
 _MOST_COMPARED = 2_000
 _MOST_OWNERS = 32
 _STEP = 64
+_OVERHEAD = 2_000
 _END = b"\0"
 
 
@@ -60,35 +61,77 @@ class Shared:
 
 
 class Segment:
-    """Searchable extracts; it never changes.
+    """What was read of some results; it never changes. `of` and `joined` make one.
 
     Args:
-        extracts: Of the results, oldest first.
+        origins: Whose results, oldest first; what follows refers to them by their places.
+        text: All their texts, as letters and digits, a zero byte between.
+        parts: Hashes of parts of the text, where these stand, and whose they are.
+        values: Hashes of values, and whose they are.
     """
 
-    def __init__(self, extracts: Sequence[Extract]) -> None:
-        self.extracts = tuple(extracts)
-        self._text = _END.join(each.text for each in extracts)
-        self.size = len(self._text)
-        ends = np.cumsum([len(each.text) + 1 for each in extracts], dtype=np.int64)
-        hashes, places = winnowed(self._text)
-        owners = np.searchsorted(ends, places, side="right")
-        known = _known_before(extracts, owners, hashes)
-        hashes, places, owners = hashes[~known], places[~known], owners[~known]
-        order = np.lexsort((places, owners, hashes))
-        hashes, places, owners = hashes[order], places[order], owners[order]
+    def __init__(
+        self,
+        origins: Sequence[Origin],
+        text: bytes,
+        parts: tuple[Hashes, Places, Places],
+        values: tuple[Places, Places],
+    ) -> None:
+        self._origins = tuple(origins)
+        self._text = text
+        order = np.lexsort((parts[1], parts[2], parts[0]))
+        hashes, places, owners = parts[0][order], parts[1][order], parts[2][order]
         # One place of a part in a result is enough.
         is_first = np.ones(len(hashes), np.bool_)
         is_first[1:] = (hashes[1:] != hashes[:-1]) | (owners[1:] != owners[:-1])
-        self._hashes: Hashes = hashes[is_first]
-        self._places: NDArray[np.int64] = places[is_first]
-        self._owners: NDArray[np.int64] = owners[is_first]
-        pairs = [(value, owner) for owner, each in enumerate(extracts) for value in each.values]
-        pairs.sort()
-        self._values = np.array([value for value, _ in pairs], np.int64)
-        self._value_owners = [owner for _, owner in pairs]
+        self._hashes = hashes[is_first]
+        self._places, self._owners = places[is_first].astype(np.uint32), owners[is_first].astype(np.uint32)
+        order = np.argsort(values[0], kind="stable")
+        self._values, self._value_owners = values[0][order], values[1][order]
 
-    def shared_texts(self, text: bytes, hashes: Hashes, places: NDArray[np.int64]) -> list[Shared]:
+    @classmethod
+    def of(cls, extracts: Sequence[Extract]) -> "Segment":
+        """The segment of some results, oldest first."""
+        text = _END.join(each.text for each in extracts)
+        ends = np.cumsum([len(each.text) + 1 for each in extracts], dtype=np.int64)
+        hashes, places = winnowed(text)
+        owners = np.searchsorted(ends, places, side="right").astype(np.int64)
+        is_new = ~_known_before(extracts, owners, hashes)
+        pairs = [(value, owner) for owner, each in enumerate(extracts) for value in each.values]
+        values = np.array(pairs, np.int64).reshape(-1, 2)
+        return cls(
+            [each.origin for each in extracts],
+            text,
+            (hashes[is_new], places[is_new], owners[is_new]),
+            (values[:, 0], values[:, 1]),
+        )
+
+    @classmethod
+    def joined(cls, segments: Sequence["Segment"]) -> "Segment":
+        """Several segments, oldest first, as one."""
+        before = np.cumsum([0, *(len(each._text) + 1 for each in segments)])
+        owners = np.cumsum([0, *(len(each._origins) for each in segments)])
+        moved = list(zip(segments, before, owners, strict=False))
+        return cls(
+            [origin for each in segments for origin in each._origins],
+            _END.join(each._text for each in segments),
+            (
+                np.concatenate([each._hashes for each in segments]),
+                np.concatenate([each._places + start for each, start, _ in moved]),
+                np.concatenate([each._owners + first for each, _, first in moved]),
+            ),
+            (
+                np.concatenate([each._values for each in segments]),
+                np.concatenate([each._value_owners + first for each, _, first in moved]),
+            ),
+        )
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory, roughly: a part or a value that is kept takes 16 beside the text."""
+        return _OVERHEAD + len(self._text) + 16 * (len(self._hashes) + len(self._values))
+
+    def shared_texts(self, text: bytes, hashes: Hashes, places: Places) -> list[Shared]:
         """The parts of a text that results hold too.
 
         Args:
@@ -116,7 +159,7 @@ class Segment:
                 begin, end = _common(text, start, self._text, int(self._places[row]))
                 reached[owner] = max(end, reached.get(owner, 0))
                 if end - begin >= SHORTEST and len(set(text[begin:end])) >= _DISTINCT:
-                    found.append(Shared(self.extracts[owner].origin, begin, end - begin))
+                    found.append(Shared(self._origins[owner], begin, end - begin))
             if compared > _MOST_COMPARED:
                 break
         return found
@@ -127,17 +170,17 @@ class Segment:
         first = np.searchsorted(self._values, given)
         last = np.searchsorted(self._values, given, side="right")
         for place in np.flatnonzero(first < last).tolist():
-            for owner in self._value_owners[first[place] : last[place]][:_MOST_OWNERS]:
-                yield place, self.extracts[owner].origin
+            for owner in self._value_owners[first[place] : last[place]][:_MOST_OWNERS].tolist():
+                yield place, self._origins[owner]
 
 
-def parts_of(text: bytes) -> tuple[Hashes, NDArray[np.int64]]:
+def parts_of(text: bytes) -> tuple[Hashes, Places]:
     """The hashes of all parts of a text, each one once, in order, and where the first of each stands."""
     hashes, places = np.unique(grams(text), return_index=True)
     return hashes, places.astype(np.int64)
 
 
-def _known_before(extracts: Sequence[Extract], owners: NDArray[np.int64], hashes: Hashes) -> NDArray[np.bool_]:
+def _known_before(extracts: Sequence[Extract], owners: Places, hashes: Hashes) -> NDArray[np.bool_]:
     """Marks the hashes of what a call had been given itself."""
     known = np.zeros(len(hashes), np.bool_)
     bounds = np.searchsorted(owners, np.arange(len(extracts) + 1))
