@@ -284,3 +284,22 @@ def test_what_an_entry_says_is_secret_before_it_is_connected_and_variables_stay_
     for secret in ("l1teral", "argu-m3nt", "passw0rd", "he4der"):
         assert secrets.exact(f"<{secret}>") == "<***>"
     assert secrets.exact("${VAR}") == "${VAR}"
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        *TOKENS,
+        "-----BEGIN PRIVATE KEY-----\nMIIE\n-----END PRIVATE KEY-----",
+        "Bearer a1b2c3d4e5",
+        "postgres://me:pw1234@db.example/x",
+        "myApiKey=abc123",
+        "SESSION_COOKIE: abc123",
+        "hookSig=abc123",
+        "glpat-abcDEF1234567890abcd",
+    ],
+)
+def test_a_long_text_is_redacted_like_a_short_one(secret: str) -> None:
+    around = "Nothing in this line is worth hiding. " * 20
+    assert redact_text(f"{around} {secret} {around}") == f"{around} {redact_text(secret)} {around}"
+    assert redact_text(around) == around

@@ -47,6 +47,10 @@ _PUBLIC = re.compile(
 _PLACEHOLDER = re.compile(r"(?:[A-Za-z]+ )?\$\{[A-Za-z0-9_:./-]*\}")
 
 
+TELLING = tuple(sorted({*_SECRET_WORDS, *_SECRET_ENDINGS, "key", "auth"}))
+"""Words one of which, in any case, is in every name that says that its value is secret."""
+
+
 def is_public(value: str) -> bool:
     """Whether a value is a plain word, path, number or host: what nobody keeps secret, unless its name says so."""
     return _PUBLIC.fullmatch(value.strip()) is not None

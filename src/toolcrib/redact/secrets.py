@@ -15,7 +15,7 @@ from toolcrib.redact.texts import REDACTED, Exact, mapped, redacted, redacted_te
 MIN_SECRET = 6
 """Characters below which an exact value is not searched for: it would also be found inside other words."""
 
-_FEW = 50
+_FEW = 8
 """Values up to which trying each of them on a text is quicker than asking about all at once."""
 
 

@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
-from toolcrib.redact.names import is_placeholder, is_public, looks_secret
+from toolcrib.patterns import Matches, compile_pattern
+from toolcrib.redact.names import TELLING, is_placeholder, is_public, looks_secret
 
 REDACTED = "***"
 """What stands where a secret stood."""
@@ -13,6 +15,9 @@ Exact = Callable[[str], str]
 """Takes the secrets that are known exactly out of a text."""
 
 _MAX_DEPTH = 64
+
+_LONG = 300
+"""Characters beyond which a text is worth a first look by the quick engine."""
 
 
 def redacted(value: object, exact: Exact, depth: int) -> object:
@@ -95,9 +100,21 @@ _LINE_HEADERS = frozenset({"authorization", "proxy-authorization", "cookie", "se
 _PROSE = frozenset({"token", "key", "auth", "cookie", "cookies", "credential", "credentials", "sig"})
 
 
+@lru_cache(1)
+def _may_hold_any() -> Matches:
+    """Says whether any net but the exact one has anything to look for in a text, a thousand times as quick as they."""
+    tokens = (
+        r"-----BEGIN|eyJ|[spr]k[-_]|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|AKIA|ASIA|xox[a-z]-|xapp-|AIza|ya29\.|SG\."
+        "|hf_|npm_|pypi-|shpat_|shpss_|dop_v1_|lin_api_|figd_|ntn_|glc_|glsa_|nvapi-|tvly-|xai-|gsk_|dckr_pat_"
+    )
+    return compile_pattern(f"{tokens}|://|(?i:{'|'.join(TELLING)}|basic)")
+
+
 def redacted_text(text: str, exact: Exact) -> str:
     """A text without its secrets."""
     text = exact(text)
+    if len(text) > _LONG and not _may_hold_any()(text):
+        return text
     text = _TOKENS.sub(REDACTED, text)
     text = _USERINFO.sub(f"{REDACTED}@", text)
     text = _mask_named(text)
