@@ -168,5 +168,6 @@ async def test_no_more_than_a_bound_of_calls_wait_and_told_ones_make_room() -> N
     lots = [parking.add(a_call(), ASKED, done, 60.0) for _ in range(MOST_PARKED)]
     with pytest.raises(DeniedError, match="waiting already"):
         parking.add(a_call(), ASKED, done, 60.0)
+    parking.add(a_call(Caller(Principal("eve"))), ASKED, done, 60.0)  # those of others are not in the way
     await parking.go_on(lots[7], Options())
     parking.add(a_call(), ASKED, done, 60.0)

@@ -26,7 +26,7 @@ from toolcrib.broker import (
     UnknownTokenError,
 )
 from toolcrib.config import ArgumentTest
-from toolcrib.errors import DeniedError, UsageError
+from toolcrib.errors import DeniedError, StoreError, UsageError
 from toolcrib.events import ApprovalChanged
 
 pytestmark = pytest.mark.anyio
@@ -289,9 +289,39 @@ async def test_without_an_inbox_the_call_is_denied_with_the_rule_that_would_allo
 async def test_a_store_that_cannot_be_used_denies(opened: Opening, tmp_path: Path, disk: Disk) -> None:
     (tmp_path / "toolcrib.db").write_text("no database at all, but long enough to be read as one" * 100)
     async with opened() as crib:
-        with pytest.raises(DeniedError, match="there is nobody to ask"):
+        with pytest.raises(DeniedError, match="the inbox can't take it: The database .* is damaged"):
             await wipe(crib)
     assert disk.wiped == []
+
+
+async def test_no_more_than_a_bound_of_questions_of_one_principal_wait(
+    opened: Opening, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("toolcrib.broker.approvals.inbox.MOST_WAITING", 2)
+    async with opened() as crib:
+        await waiting(crib, "/a")
+        await waiting(crib, "/b")
+        with pytest.raises(DeniedError, match="2 approvals are waiting already"):
+            await wipe(crib, "/c")
+        await waiting(crib, "/c", Caller(Principal("ann")))
+
+
+async def test_a_store_that_breaks_while_a_call_waits_ends_nothing(
+    opened: Opening, disk: Disk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened() as crib:
+        error = await waiting(crib)
+        store = await crib._shared.opened()
+        with monkeypatch.context() as broken:
+            broken.setattr(store, "_run", _no_space)
+            assert (await waiting(crib)).approval == error.approval
+        await crib.approvals.decide(error.approval, True)
+        assert await wipe(crib) == "wiped /a"
+    assert disk.wiped == ["/a"]
+
+
+def _no_space(*_: Any) -> None:
+    raise StoreError("The database is on a full disk.")
 
 
 async def test_questions_and_answers_are_among_the_events(opened: Opening) -> None:
@@ -636,7 +666,9 @@ async def booking(**policy: Any) -> AsyncIterator[tuple[Crib, list[dict[str, Any
         wanted = {None: "seat", "1": "meal"}.get(params.request_state)
         if wanted is None:
             return types.CallToolResult(content=[types.TextContent(text="booked")])
-        form = types.ElicitRequestFormParams(message=f"Which {wanted}?", requested_schema={"type": "object", "properties": {}})
+        form = types.ElicitRequestFormParams(
+            message=f"Which {wanted}?", requested_schema={"type": "object", "properties": {}}
+        )
         requests = {wanted: types.ElicitRequest(params=form)}
         return types.InputRequiredResult(input_requests=requests, request_state=str(len(calls)))
 

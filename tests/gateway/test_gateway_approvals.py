@@ -195,6 +195,21 @@ async def test_a_console_may_answer_while_the_clients_dialog_is_open(connected: 
     assert disk.wiped == ["/a"]
 
 
+async def test_two_calls_alike_at_once_ask_once_and_are_sent_once(connected: Any, disk: Disk) -> None:
+    person = Person()
+    async with connected(("memory", "legacy"), person) as (client, _):
+        got: list[Any] = []
+
+        async def call() -> None:
+            got.append(await wipe(client))
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(call)
+            tasks.start_soon(call)
+    assert got == [("wiped /a", False)] * 2
+    assert (len(person.asked), disk.wiped) == (1, ["/a"])
+
+
 async def test_a_client_that_leaves_before_it_answers_has_not_approved(connected: Any, disk: Disk) -> None:
     person = Person(["hang", ONCE])
     async with connected(("memory", "legacy"), person) as (client, _):

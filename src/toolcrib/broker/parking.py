@@ -10,7 +10,7 @@ import hmac
 import json
 import secrets
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +25,8 @@ from toolcrib.errors import DeniedError, UnknownOutcomeError, UsageError
 KEPT = 600.0
 """Seconds that an outcome is kept for who comes back, beyond the time for an answer."""
 
-MOST_PARKED = 1_000
+MOST_PARKED = 500
+"""Calls of one principal that may be parked at the same time."""
 
 
 Send = Callable[[Options], Awaitable[Outcome]]
@@ -116,8 +117,9 @@ class Parking:
         Raises:
             DeniedError: Too many calls are parked.
         """
-        if len(self._lots) >= MOST_PARKED:
-            self._drop_told()
+        theirs = [each for each in self._lots.values() if each.call.caller.principal == call.caller.principal]
+        if len(theirs) >= MOST_PARKED:
+            self._drop_told(theirs)
         parked = Parked(call, asked, send, self._clock() + seconds + KEPT, pending)
         self._lots[parked.id] = parked
         if self._tasks is not None and not self._sweeping:
@@ -222,13 +224,13 @@ class Parking:
             await anyio.sleep(max(1.0, min((each.expires_at for each in self._lots.values()), default=now) - now))
         self._sweeping = False
 
-    def _drop_told(self) -> None:
+    def _drop_told(self, lots: Sequence[Parked]) -> None:
         """Make room: the oldest call whose outcome was told.
 
         Raises:
             DeniedError: There is none.
         """
-        told = next((each for each in self._lots.values() if each.told), None)
+        told = next((each for each in lots if each.told), None)
         if told is None:
             raise DeniedError(f"{MOST_PARKED} calls are waiting already.", hint="Decide some: toolcrib approve")
         self.drop(told)

@@ -17,7 +17,7 @@ from toolcrib.broker.call import Call
 from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.policy import Decision
 from toolcrib.catalog import ClientSide
-from toolcrib.errors import StoreError, ToolcribError, UsageError
+from toolcrib.errors import StoreError, UsageError
 
 logger = logging.getLogger(__name__)
 
@@ -157,11 +157,8 @@ class Asking:
         return pending.answer
 
     async def settle(self, pending: Pending, answer: Answer) -> bool:
-        """Answer an open question; False where another answer came first.
-
-        Raises:
-            StoreError: The question lies in the inbox, which can't be written; it stays open.
-        """
+        """Answer an open question; False where another answer came first, or this one could not be put down in the
+        inbox where the question lies: it is open then as before."""
         first = False
         with anyio.CancelScope(shield=True):  # whoever waits for the answer ends those who gave it
             first = await self._settle(pending, answer)
@@ -172,7 +169,7 @@ class Asking:
         if pending.filed and self.inbox is not None:
             with suppress(StoreError):
                 await self.inbox.close(pending.question.id)
-                await self._look(pending)
+            await self._look(pending)
         if pending.settle(self._late):
             self._on_change(pending)
 
@@ -197,9 +194,13 @@ class Asking:
             here = not pending.filed
             first = here and pending.settle(answer)
         if not here and pending.answer is None and self.inbox is not None:
-            with suppress(UsageError):  # somebody was faster
+            try:
                 await self.inbox.decide(pending.question.id, answer.approved, answer.grant, answer.by)
                 first = True
+            except UsageError:  # somebody was faster
+                pass
+            except StoreError as error:
+                logger.warning("An answer is lost, since the inbox can't be written: %s", error)
             await self._look(pending)
         elif first:
             if answer.approved and answer.grant.scope != "call":
@@ -214,7 +215,7 @@ class Asking:
                 return
             try:
                 said = await client.answer(ELICIT, pending.question.form)
-            except ToolcribError as error:
+            except Exception as error:  # whatever is wrong with a client, others can be asked
                 logger.warning("The client can't ask about %s: %s", pending.question.call.target, error)
                 await self._file(pending, "the client can't ask for it")
             else:
@@ -222,23 +223,24 @@ class Asking:
 
     async def _file(self, pending: Pending, otherwise: str) -> None:
         """Put a question into the inbox; where there is none, the answer is no."""
+        problem = ""
         async with pending.lock:
-            filed = pending.filed or pending.answer is not None or await self._filed(pending)
-        if not filed:
-            await self.settle(pending, Answer(False, why=f"needs an approval, and {otherwise}"))
+            if not pending.filed and pending.answer is None:
+                problem = otherwise if self.inbox is None else await self._filed(pending, self.inbox)
+        if problem:
+            await self.settle(pending, Answer(False, why=f"needs an approval, and {problem}"))
         pending.wake()
 
-    async def _filed(self, pending: Pending) -> bool:
-        if self.inbox is None:
-            return False
+    async def _filed(self, pending: Pending, inbox: Inbox) -> str:
+        """Why a question can't be put into the inbox; empty where it was."""
         before = pending.question.id
         try:
-            await self.inbox.file(pending, self.limits.grants)
+            await inbox.file(pending, self.limits.grants)
         except StoreError as error:
             logger.warning("The inbox can't be used: %s", error)
-            return False
+            return f"the inbox can't take it: {error.message.rstrip('.')}"
         self.open[pending.question.id] = self.open.pop(before, pending)
-        return True
+        return ""
 
     async def _answered(self, pending: Pending) -> None:
         """Wait until there is an answer, looking for one in the inbox where the question lies there."""
@@ -257,7 +259,11 @@ class Asking:
             async with pending.lock:
                 if pending.answer is not None:
                     return
-                row = await self.inbox.take(pending.question.id)
+                try:
+                    row = await self.inbox.take(pending.question.id)
+                except StoreError as error:
+                    logger.warning("The inbox can't be looked into: %s", error)
+                    return
                 status = "expired" if row is None else row["status"]
                 if row is None or status == "expired":
                     pending.settle(self._late)

@@ -19,7 +19,7 @@ from toolcrib.store import Store
 Status = Literal["waiting", "approved", "denied", "expired"]
 
 MOST_WAITING = 200
-"""Questions in one inbox: more are not read by anybody."""
+"""Questions of one principal: more are not read by anybody, and must not be in the way of those of others."""
 
 _MOST_ARGUMENTS = 100_000
 
@@ -199,6 +199,7 @@ class Inbox:
             "status": "waiting",
             "subject": call.caller.run_key,
             "caller": subject_of(call.caller, "caller"),
+            "principal": call.caller.principal.name,
             "digest": call.digest,
             "definition": pending.definition,
             "rule": question.rule,

@@ -30,6 +30,7 @@ _APPROVALS = Table(
     Column("status", String, nullable=False, index=True),
     Column("subject", String, nullable=False, index=True),
     Column("caller", String, nullable=False),
+    Column("principal", String, nullable=False),
     Column("digest", String, nullable=False),
     Column("definition", String, nullable=False),
     Column("rule", String, nullable=False),
@@ -76,7 +77,7 @@ def file(connection: Connection, values: dict[str, Any], now: float, most: int) 
     """Insert an approval, unless the same call of the same caller has one that was not spent: then that one.
 
     Returns:
-        The row; None where `most` are waiting already.
+        The row; None where `most` of the same principal are waiting already.
     """
     connection.execute(delete(_APPROVALS).where(_APPROVALS.c.expires_at < now - _KEPT))
     same = [_APPROVALS.c[name] == values[name] for name in ("subject", "digest", "definition", "rule")]
@@ -84,7 +85,8 @@ def file(connection: Connection, values: dict[str, Any], now: float, most: int) 
     found = connection.execute(select(_APPROVALS).where(*same, *open_ones).with_for_update()).first()
     if found is not None:
         return _members(found)
-    waiting = select(func.count()).select_from(_APPROVALS).where(_APPROVALS.c.status == "waiting", *_holding(now))
+    theirs = (_APPROVALS.c.principal == values["principal"], _APPROVALS.c.status == "waiting", *_holding(now))
+    waiting = select(func.count()).select_from(_APPROVALS).where(*theirs)
     if connection.execute(waiting).scalar_one() >= most:
         return None
     connection.execute(insert(_APPROVALS).values(values))
