@@ -289,7 +289,7 @@ async def test_without_an_inbox_the_call_is_denied_with_the_rule_that_would_allo
 async def test_a_store_that_cannot_be_used_denies(opened: Opening, tmp_path: Path, disk: Disk) -> None:
     (tmp_path / "toolcrib.db").write_text("no database at all, but long enough to be read as one" * 100)
     async with opened() as crib:
-        with pytest.raises(DeniedError, match="the inbox can't take it: The database .* is damaged"):
+        with pytest.raises(DeniedError, match=r"the inbox can't take it: The database .* is damaged"):
             await wipe(crib)
     assert disk.wiped == []
 
