@@ -26,6 +26,7 @@ _TOKEN = re.compile(
     r"|(?<![\w-])\d[\d.,' ]{0,24}\d{3}(?![\w-])"
     r"|(?<![\w-])[\w-]*\d[\w-]*"
 )
+_SIGN = re.compile(r"[\d@]")
 _DATE = re.compile(r"(?:19|20)\d\d[-_/]?(?:0\d|1[0-2])(?:[-_/]?[0-3]\d)?(?:t\d*z?)?")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{24,}={0,2}")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
@@ -57,9 +58,24 @@ def values_in(text: str) -> Iterator[str]:
     # In pieces, because a search in one long text would keep everything else waiting.
     for start in range(0, len(text), _PIECE):
         piece = unicodedata.normalize("NFKC", text[start : start + _PIECE + 200]).casefold()
-        for match in _TOKEN.finditer(piece):
+        for match in _TOKEN.finditer(_with_signs(piece)):
             if (value := _telling(match.group())) is not None:
                 yield value
+
+
+def _with_signs(text: str) -> str:
+    """The words of a text that have a digit or an at sign, a line end for what was between: a tenth of the work."""
+    kept: list[str] = []
+    is_gap = False
+    for word in text.split():
+        if word.isalpha() or _SIGN.search(word) is None:
+            is_gap = True
+            continue
+        if is_gap:
+            kept.append("\n")
+            is_gap = False
+        kept.append(word)
+    return " ".join(kept)
 
 
 def all_values(text: str) -> set[str]:
