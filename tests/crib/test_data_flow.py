@@ -9,7 +9,7 @@ import pytest
 
 from toolcrib import Caller, Crib, Principal
 from toolcrib.broker import ALLOW, Call, Decision, Excerpt, ListedTool, Options, Outcome, UnknownHandleError
-from toolcrib.errors import DeniedError, UsageError
+from toolcrib.errors import DeniedError, ProtocolError, UsageError
 
 pytestmark = pytest.mark.anyio
 
@@ -91,6 +91,14 @@ async def test_a_value_from_a_result_may_not_go_where_a_rule_forbids_it(tmp_path
         assert await is_denied(crib, told)
         assert not await is_denied(crib, {"text": "Row 4699999, as you asked"})
         assert not await is_denied(crib, told, Caller(Principal("ann"), "two"))
+
+
+@pytest.mark.parametrize("condition", [{"labels": ["staff"]}, {"from": ["large.refuse"]}])
+async def test_what_a_server_says_in_an_error_was_read_too(tmp_path: Path, condition: dict[str, Any]) -> None:
+    async with Crib.open(config(policy=denying(**condition)), state_dir=tmp_path) as crib:
+        with pytest.raises(ProtocolError):
+            await crib.call("large.refuse", caller=ANN)
+        assert await is_denied(crib, {"text": "Who locked 4700007?"})
 
 
 @pytest.mark.parametrize("condition", [{"labels": ["staff"]}, {"from": ["large.rows"]}])

@@ -5,7 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from stub import Stub
+from stub import RpcError, Stub
 
 ROWS = [{"id": 4_700_000 + number, "name": f"row {number}"} for number in range(5_000)]
 
@@ -21,10 +21,12 @@ class Large(Stub):
     """Answers each call with its own result."""
 
     name = "large"
-    tools = tuple({"name": name, "inputSchema": {"type": "object"}} for name in RESULTS)
+    tools = tuple({"name": name, "inputSchema": {"type": "object"}} for name in (*RESULTS, "refuse"))
 
     def call(self, name, arguments, params, request_id):
-        """The result of that name."""
+        """The result of that name, or a refusal."""
+        if name == "refuse":
+            raise RpcError(-32000, "row 4700007 is locked")
         return RESULTS[name]
 
 

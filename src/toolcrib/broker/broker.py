@@ -249,6 +249,8 @@ class Broker:
             detail = str(error)
             raise self._unknown(call, error) from error
         except ProtocolError as error:
+            # A model reads what the server says here too.
+            self._flow.learned(call, {"content": [{"type": "text", "text": error.rpc_message}]})
             ending, detail = "failed", str(error)
             raise
         except ServerError as error:
