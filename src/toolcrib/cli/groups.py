@@ -6,13 +6,13 @@ from typer.core import TyperGroup
 
 
 class UnlessTold(TyperGroup):
-    """Takes `GROUP OPTIONS` for the command that is meant unless another one is named."""
+    """Takes `GROUP …` for the command that is meant unless another one is named."""
 
     meant: ClassVar[str]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See the base class."""
-        named = bool(args) and (not args[0].startswith("-") or args[0] in ctx.help_option_names)
+        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
         return super().parse_args(ctx, args if named else [self.meant, *args])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:

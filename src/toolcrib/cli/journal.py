@@ -6,11 +6,11 @@ from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.session import open_crib, run
 from toolcrib.cli.streams import print_json, print_text, safe, typed, warn
@@ -29,18 +29,10 @@ Without a command it is `list`.
 _STATE_STYLES = {"failed": "red", "unknown": "bold red", "denied": "yellow", "started": "cyan", "waiting": "cyan"}
 
 
-class _ListUnlessTold(TyperGroup):
+class _ListUnlessTold(UnlessTold):
     """Takes `journal` and its options for `journal list`."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """See the base class."""
-        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else ["list", *args])
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Print the options of `list` among the help of the group, then the commands."""
-        self.commands["list"].format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
+    meant = "list"
 
 
 journal = typer.Typer(cls=_ListUnlessTold, rich_markup_mode=None, help=_ABOUT, subcommand_metavar="[COMMAND]")

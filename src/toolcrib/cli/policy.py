@@ -27,6 +27,8 @@ Without a command, it is `list`.
 
 
 class _ListUnlessTold(UnlessTold):
+    """Takes `policy` and its options for `policy list`."""
+
     meant = "list"
 
 

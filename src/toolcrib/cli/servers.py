@@ -3,14 +3,14 @@
 from dataclasses import replace
 from difflib import get_close_matches
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from toolcrib.cli.adding import add, remove
 from toolcrib.cli.available import search
 from toolcrib.cli.changing import accept, changes
+from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.login import login, logout
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
@@ -34,18 +34,10 @@ Without a command, or with the name of a server in its place, it is `show`.
 """
 
 
-class _ShowUnlessTold(TyperGroup):
+class _ShowUnlessTold(UnlessTold):
     """Takes `servers NAME` for `servers show NAME`, which also shows a server that is called like a command."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """See the base class."""
-        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else ["show", *args])
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Print the options of `show` among the help of the group, then the commands."""
-        self.commands["show"].format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
+    meant = "show"
 
 
 servers = typer.Typer(cls=_ShowUnlessTold, rich_markup_mode=None, help=_ABOUT, subcommand_metavar="[NAME|COMMAND]")
