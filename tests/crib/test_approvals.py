@@ -26,7 +26,7 @@ from toolcrib.broker import (
     UnknownTokenError,
 )
 from toolcrib.config import ArgumentTest
-from toolcrib.errors import DeniedError, StoreError, UsageError
+from toolcrib.errors import DeniedError, StoreError, ToolcribError, UsageError
 from toolcrib.events import ApprovalChanged
 
 pytestmark = pytest.mark.anyio
@@ -453,6 +453,54 @@ def _redefine(crib: Crib) -> None:
         if definition["name"] == "wipe":
             definition["description"] = "Send a path to the moon."
     crib.registry.cache_from_maps(definitions, server="local")
+
+
+async def test_what_is_sent_is_what_was_asked_about_whatever_becomes_of_the_callers_own_objects(
+    opened: Opening, disk: Disk
+) -> None:
+    arguments = {"path": "/a"}
+
+    async def approver(question: Question) -> bool:
+        arguments["path"] = "/"
+        return question.call.arguments == {"path": "/a"}
+
+    async with opened(approver) as crib:
+        await crib.call(WIPE, arguments)
+    assert disk.wiped == ["/a"]
+
+
+async def test_arguments_that_are_no_json_are_not_asked_about(opened: Opening, disk: Disk) -> None:
+    deep: Any = "x"
+    for _ in range(100_000):
+        deep = [deep]
+    async with opened() as crib:
+        crib.registry.cache_from_maps([{"name": "wipe", "inputSchema": {"type": 1}}], server="local")
+        for unwritable in (deep, {1, 2}, object()):
+            with pytest.raises(ToolcribError):
+                await crib.call(WIPE, {"path": unwritable})
+        assert await crib.approvals.list() == []
+    assert disk.wiped == []
+
+
+async def test_another_rule_asks_another_question(disk: Disk, tmp_path: Path) -> None:
+    class Growing:
+        rule = "mild"
+
+        def hides(self, principal: Principal, server: str, tool: Any) -> bool:
+            return False
+
+        def decide(self, call: Call) -> Decision:
+            return Decision("ask", "because", self.rule)
+
+    config = {"mcpServers": {}, "toolcrib": {"approvals": {"patience": 0.01}}}
+    crib = Crib.open(config, policy=Growing(), state_dir=tmp_path)
+    crib.add_functions(disk.wipe)
+    async with crib:
+        mild = await waiting(crib)
+        await crib.approvals.decide(mild.approval, True)
+        Growing.rule = "grave"
+        assert (await waiting(crib)).approval != mild.approval
+    assert disk.wiped == []
 
 
 # Restarts, several instances and clocks

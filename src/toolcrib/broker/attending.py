@@ -94,9 +94,11 @@ class WaitingCalls:
         """The parked call that this one is, or comes back to."""
         parked = self._parking.find(call)
         if parked is not None and parked.pending is not None:
-            if parked.sent or parked.pending.definition == definition_digest(call.tool):
+            before = parked.pending
+            alike = before.decision.rule == decision.rule and before.definition == definition_digest(call.tool)
+            if parked.sent or alike:
                 return parked
-            await self._give_up(parked)
+            await self._give_up(parked, "it is asked about anew")
         pending = self._asking.ask(call, decision)
 
         async def send(options: Options) -> Outcome:

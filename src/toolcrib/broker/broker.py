@@ -14,7 +14,7 @@ from toolcrib.broker.changes import NoWatcher, Watcher
 from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
-from toolcrib.broker.parking import Parking, asked_digest
+from toolcrib.broker.parking import Parking, asked_digest, own_copy
 from toolcrib.broker.policy import NO_READ, Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
 from toolcrib.broker.repeating import send
@@ -159,6 +159,8 @@ class Broker:
         await self._flow.settle(caller)
         decision = await self._watcher.decided(call, self._decision(call, options))
         if decision.verdict != "allow":
+            if decision.verdict == "ask":
+                call = replace(call, params=own_copy(call.params))
             allowed = await self._waiting.allowed(call, decision, options)
             if allowed is None:
                 asked = asked_digest(method, target, arguments)

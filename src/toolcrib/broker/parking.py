@@ -240,6 +240,18 @@ class Parking:
         return base64.urlsafe_b64encode(hmac.digest(self._key, sealed.encode(), "sha256")).decode().rstrip("=")
 
 
+def own_copy(params: JsonObject) -> JsonObject:
+    """Params that nobody else can change while somebody is asked about them.
+
+    Raises:
+        UsageError: They are no JSON.
+    """
+    try:
+        return json.loads(json.dumps(params))
+    except (TypeError, ValueError, RecursionError):
+        raise UsageError("The arguments can't be written as JSON.") from None
+
+
 def asked_digest(method: str, target: str, arguments: JsonObject) -> str:
     """A digest of a request as its caller made it, whatever the order of members.
 
