@@ -3,7 +3,18 @@
 from toolcrib.broker.access import Access
 from toolcrib.broker.approvals import Approval, Approvals, Approver, Asking, Grant, Granted, Inbox, Limits, Question
 from toolcrib.broker.broker import Broker, Sources
-from toolcrib.broker.call import DEFAULT_OPTIONS, LOCAL, Call, Caller, Effect, Face, Options, Outcome, Principal
+from toolcrib.broker.call import (
+    DEFAULT_OPTIONS,
+    LOCAL,
+    Call,
+    Caller,
+    Effect,
+    Face,
+    Options,
+    Outcome,
+    Principal,
+    Unsettled,
+)
 from toolcrib.broker.changes import (
     CHANGED_RULE,
     ChangeControl,
@@ -29,7 +40,6 @@ from toolcrib.broker.journal import (
     Ledger,
     NoJournal,
     Rules,
-    Unsettled,
 )
 from toolcrib.broker.parking import Parking, UnknownTokenError
 from toolcrib.broker.policy import (

@@ -1,6 +1,5 @@
 """The journal: the durable record of calls and their outcome."""
 
-from toolcrib.broker.call import Unsettled
 from toolcrib.broker.journal.durable import DurableJournal, Rules
 from toolcrib.broker.journal.entry import ALL, STATES, Discovery, Entry, Filter, State
 from toolcrib.broker.journal.ledger import KEY_FILE, Ledger
@@ -22,5 +21,4 @@ __all__ = [
     "NoJournal",
     "Rules",
     "State",
-    "Unsettled",
 ]
