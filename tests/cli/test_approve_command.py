@@ -213,3 +213,50 @@ def test_a_call_in_a_pipe_waits_in_the_inbox(asking: Callable[..., Path], progra
     assert (called.code, called.out) == (1, "")
     assert f"waiting for approval {approval['id']}" in called.err
     assert approval["asked_by"] == "a person (local)"
+
+
+@asynccontextmanager
+async def serving_http(config: Path) -> AsyncIterator[tuple[str, subprocess.Popen[bytes]]]:
+    """`toolcrib serve --http` in a process of its own: its URL, and the process."""
+    words = ["-m", "toolcrib", "serve", "--http", "127.0.0.1:0", "--json", "--config", str(config)]
+    process = subprocess.Popen([sys.executable, *words], stdout=subprocess.PIPE)  # noqa: ASYNC220  returns at once
+    try:
+        stdout = process.stdout
+        assert stdout is not None
+        told = b""
+        while b"}" not in told:
+            told += await anyio.to_thread.run_sync(stdout.readline)
+        yield json.loads(told)["url"], process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+async def test_a_question_outlives_a_gateway_that_is_killed(
+    asking: Callable[..., Path], program: Callable[..., Any]
+) -> None:
+    config = asking()
+
+    async def say_in(url: str, conversation: str) -> tuple[str, bool]:
+        arguments = {"name": "workshop.say", "arguments": {"text": "hello"}}
+        async with Client(url) as client:
+            meta: Any = {"toolcrib/conversation": conversation}
+            result = await client.call_tool("call_tool", arguments, meta=meta)
+            return result.content[0].text, bool(result.is_error)
+
+    with anyio.fail_after(LIMIT):
+        async with serving_http(config) as (url, process):
+            said, is_error = await say_in(url, "one")
+            assert is_error
+            process.kill()
+        [approval] = (await _run(program, "approve", "--json", "--config", config)).json["approvals"]
+        assert f"waiting for approval {approval['id']}" in said
+        assert (await _run(program, "approve", approval["id"], "--config", config)).code == 0
+        async with serving_http(config) as (url, _):
+            other, is_error = await say_in(url, "other")
+            assert is_error  # the approval is for the conversation that asked
+            assert approval["id"] not in other
+            assert await say_in(url, "one") == ("hello", False)
+            assert (await say_in(url, "one"))[1]  # once
