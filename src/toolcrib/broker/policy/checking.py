@@ -9,6 +9,9 @@ from toolcrib.config import Config, PolicyRule, rule_label
 from toolcrib.errors import shown
 from toolcrib.schema import nearest
 
+MOST_COMPARED = 2_000
+"""Rules that are compared with each other: two million pairs, a second."""
+
 _CONDITIONS = (
     "effects", "sources", "faces", "tags", "labels", "principals", "servers", "tools", "from_", "arguments",
 )  # fmt: skip
@@ -25,7 +28,7 @@ def with_policy_warnings(config: Config) -> Config:
 
 def policy_warnings(config: Config) -> Iterator[str]:
     """What is odd about the rules, one sentence or two each: names that nothing has, rules that can never hold, and
-    rules before which another one always decides."""
+    rules before which another one always decides. Only the first 2,000 are compared with each other."""
     policy = config.settings.policy
     around = around_of(config)
     names: dict[str, int] = {}
@@ -39,7 +42,7 @@ def policy_warnings(config: Config) -> Iterator[str]:
             yield f"{place}: read_only denies whatever it is about, so it never decides."
         if rule.name is not None and names.setdefault(rule.name, number) != number:
             yield f"{place}: {shown(rule.name)} is the name of rule {names[rule.name]} too."
-    yield from _shadowed([_Sketch.of(rule, around) for rule in policy.rules])
+    yield from _shadowed([_Sketch.of(rule, around) for rule in policy.rules[:MOST_COMPARED]])
 
 
 def _strangers(rule: PolicyRule, around: Around) -> Iterator[str]:
