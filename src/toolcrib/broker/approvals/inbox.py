@@ -64,7 +64,7 @@ class Approval:
         """As one JSON object; the arguments as a value where they are whole."""
         try:
             arguments: Any = json.loads(self.arguments)
-        except ValueError:
+        except (ValueError, RecursionError):
             arguments = self.arguments
         return {**asdict(self), "arguments": arguments}
 
