@@ -75,6 +75,27 @@ def test_a_client_is_not_asked_for_what_it_has_not_declared(method: Any) -> None
     check_client(outcome, None)  # a program decides for itself
 
 
+@pytest.mark.parametrize(
+    ("mode", "declared", "taken"),
+    [
+        ("form", {}, True),
+        ("form", {"url": {}}, False),
+        ("url", {}, False),
+        ("url", {"form": {}}, False),
+        ("url", {"url": {}}, True),
+        ("telepathy", {"form": {}, "url": {}}, False),
+    ],
+)
+def test_an_elicitation_goes_to_a_client_that_takes_its_mode(mode: str, declared: Any, taken: bool) -> None:
+    outcome = asks({"q": {"method": "elicitation/create", "params": {"mode": mode}}})
+    client = Client({"elicitation": declared})
+    if taken:
+        check_client(outcome, client)
+    else:
+        with pytest.raises(InputUnsupportedError):
+            check_client(outcome, client)
+
+
 async def test_all_questions_of_a_round_are_asked() -> None:
     client = Client({"elicitation": {}})
     requests = {"seat": SEAT, "meal": {"method": "elicitation/create"}}

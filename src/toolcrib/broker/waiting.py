@@ -131,11 +131,20 @@ def check_client(outcome: Outcome, client: ClientSide | None) -> None:
         return
     for request in requests_of(outcome).values():
         method = str(request.get("method"))
-        if RELAYED.get(method) not in client.capabilities:
-            call = outcome.call
-            raise InputUnsupportedError(
-                call.source, f"{call.target} asks for {method} before it goes on, which this client can't answer."
-            )
+        if RELAYED.get(method) in client.capabilities and (method != ELICIT or _takes_mode(request, client)):
+            continue
+        call = outcome.call
+        raise InputUnsupportedError(
+            call.source, f"{call.target} asks for {method} before it goes on, which this client can't answer."
+        )
+
+
+def _takes_mode(request: JsonObject, client: ClientSide) -> bool:
+    """Whether a client takes an elicitation of this mode (specification 2025-11-25, elicitation: no other may be
+    sent; without one it is a form)."""
+    params: Any = request.get("params")
+    mode = cast("JsonObject", params).get("mode", "form") if isinstance(params, dict) else "form"
+    return can_elicit(client) if mode == "form" else mode in client.capabilities["elicitation"]
 
 
 async def ask_at_once(outcome: Outcome, options: Options, rounds: int) -> JsonObject:
