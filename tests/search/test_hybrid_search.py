@@ -1,5 +1,6 @@
 """Words and meaning at once: what is added to what, what is kept, and what happens while there is no vector."""
 
+import math
 import re
 import threading
 from collections.abc import Callable, Sequence
@@ -64,21 +65,57 @@ def ids(hits: Sequence[Any]) -> list[str]:
     return [hit.tool_id for hit in hits]
 
 
-async def test_meaning_counts_half_of_the_cosine(tool: MakeTool) -> None:
+async def test_meaning_is_measured_against_the_nearest_tool_and_counts_less_the_more_words_there_are(
+    tool: MakeTool,
+) -> None:
     searcher = HybridSearcher(Axes(), patience=FOREVER)
-    searcher.add(ServerDocs("s"), [tool("s", "a", "Forecast of rain."), tool("s", "b", "Forecast.")])
+    searcher.add(ServerDocs("s"), [tool("s", "a", "Forecast of rain."), tool("s", "b", "Rain, forecast, issue.")])
     hits = {hit.tool_id: hit for hit in await searcher.search("umbrella rain", 5)}
-    # (1, 1, 0, 0) and (0, 1, 1, 0): 1 of √2 · √2.
-    assert hits["s.a"].why["meaning"] == pytest.approx(0.5 * 0.5, abs=1e-3)
-    assert "meaning" not in hits["s.b"].why
+    # (1, 1, 0, 0) with (0, 1, 1, 0) and (0, 1, 1, 1): cosines 1/2 and 1/√6. One word is known: 2 - ln(2)/2.
+    weight = 2 - math.log(2) / 2
+    assert hits["s.a"].why["meaning"] == pytest.approx(weight, abs=1e-3)
+    assert hits["s.b"].why["meaning"] == pytest.approx(weight * 2 / math.sqrt(6), abs=1e-3)
 
 
-async def test_words_count_as_they_do_without_meaning(filled: Fill) -> None:
+async def test_what_hundreds_of_tools_are_as_near_to_counts_nothing(tool: MakeTool) -> None:
+    searcher = HybridSearcher(Axes(), patience=FOREVER)
+    usual = [tool("s", f"usual_{n}", "Rain, forecast.") for n in range(150)]
+    searcher.add(ServerDocs("s"), [*usual, tool("s", "near", "Umbrella, forecast."), tool("s", "best", "Umbrella.")])
+    hits = {hit.tool_id: hit for hit in await searcher.search("an umbrella of rain, umbrella", 200)}
+    # (1, 1, 0, 0) with (0, 1, 1, 0), (1, 0, 1, 0) and (1, 0, 0, 0): cosines 1/2, 1/2 and 1/√2.
+    assert [name for name, hit in hits.items() if "meaning" in hit.why] == ["s.best"]
+
+
+async def test_words_are_measured_against_the_best_score_by_words(filled: Fill) -> None:
     by_words = {hit.tool_id: hit for hit in await filled(KeywordSearcher()).search("create an issue", 20)}
     both = await filled(HybridSearcher(Axes(), patience=FOREVER)).search("create an issue", 20)
+    best = max(hit.score for hit in by_words.values())
+    assert {hit.tool_id for hit in both} >= set(by_words)
     for hit in both:
-        words = {part: value for part, value in hit.why.items() if part not in ("meaning", "clauses")}
-        assert words == pytest.approx(dict(by_words[hit.tool_id].why) if hit.tool_id in by_words else {}, abs=2e-6)
+        words = {part: value for part, value in hit.why.items() if part != "meaning"}
+        alone = by_words[hit.tool_id].why if hit.tool_id in by_words else {}
+        assert words == pytest.approx({part: value / best for part, value in alone.items()}, abs=1e-5)
+
+
+async def test_confidence_is_the_cosine_and_half_of_what_words_score(tool: MakeTool) -> None:
+    searcher = HybridSearcher(Axes(), patience=FOREVER)
+    alone = KeywordSearcher()
+    for each in (searcher, alone):
+        each.add(ServerDocs("s"), [tool("s", "a", "Forecast of rain."), tool("s", "b", "Open an issue.")])
+    words = {hit.tool_id: hit.why["words"] for hit in await alone.search("umbrella rain", 5) if "words" in hit.why}
+    hits = {hit.tool_id: hit for hit in await searcher.search("umbrella rain", 5)}
+    assert hits["s.a"].confidence == pytest.approx(0.5 + words["s.a"] / 2, abs=1e-3)
+    assert not hits["s.a"].weak
+
+
+async def test_a_long_query_of_two_parts_is_served_in_both(tool: MakeTool) -> None:
+    searcher = HybridSearcher(Axes(), patience=FOREVER)
+    flights = [tool("s", f"flights_{n}", "Find cheap flights between two cities on a date.") for n in range(6)]
+    searcher.add(ServerDocs("s"), [*flights, tool("s", "mail", "Email an itinerary to a colleague.")])
+    query = "Find cheap flights between two cities on a date in June and email itinerary"
+    hits = await searcher.search(query, 7)
+    assert "s.mail" in ids(hits[:5])
+    assert any("repeats" in hit.why for hit in hits)
 
 
 async def test_semantic_search_scores_are_cosines(tool: MakeTool) -> None:
@@ -100,8 +137,10 @@ async def test_the_best_tool_for_each_clause_is_lifted(tool: MakeTool) -> None:
     )
     query = "Find cheap flights between two cities on Friday, then email the itinerary text to my colleague Anna"
     clause_of = {hit.tool_id: hit.why.get("clauses", 0) for hit in await searcher.search(query, 5)}
-    # 0.25 for the first of a clause, half of it for the second.
-    assert clause_of == pytest.approx({"s.flights": 0.25, "s.mail": 0.25, "s.both": 0.125})
+    # Of the first clause "flights" is the best and "both" the second best, of the other "mail" is; "both" has
+    # but one of its words. What words score in the best tool for a clause is less than the half that is sure.
+    assert clause_of["s.flights"] == pytest.approx(2 * clause_of["s.both"])
+    assert 0.5 > clause_of["s.flights"] > clause_of["s.mail"] > 0
 
 
 async def test_a_need_far_from_every_tool_gets_only_weak_hits(tool: MakeTool) -> None:

@@ -1,11 +1,15 @@
 """Scores by words and by meaning made one.
 
-Both are absolute: what words score is divided by the score of an ideal match, and a cosine is one already. So
-they are added, not their ranks, which would give the best of a bad list as much as the best of a good one.
+Neither scale is that of the other, nor the same from query to query: of a long query no tool has more than a
+part of the words, and in a large catalog hundreds of tools are near to anything. So each score is measured
+against the best one for the same query, a cosine from that of the hundredth best tool on, and then they are
+added. Ranks are not: the best of a bad list would count as much as the best of a good one.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from math import log
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -16,19 +20,47 @@ from toolcrib.search.base import Hit
 from toolcrib.search.index import Bools, Doubles, Longs, Segment
 from toolcrib.search.meanings import Likeness
 from toolcrib.search.scoring import letter_scores, scores
-from toolcrib.search.view import View
+from toolcrib.search.spreading import DIGITS, POOL, Found, has_several, spread
+from toolcrib.search.view import Need, View
 
-MEANING = 0.5
-"""What the cosine of the query with a tool counts."""
-
-CLAUSE = 0.25
+CLAUSE = 0.5
 """What being the best tool for a clause of the query counts; the second best half of it, and so on."""
+
+_MEANING = 2.0
+_MEANING_PER_WORD = 0.5
+_LEAST_MEANING = 0.3
+"""The more words a query has, the more they tell by themselves."""
+
+_USUAL_RANK = 100
+_FAINT = 0.1
+"""A best score below this is not taken for a full one."""
+
+_SURE = 0.5
+"""What words must score in the best tool for a clause to count in full: not every clause asks for a tool."""
 
 _WEAK = 0.3
 """Below this the cosine, plus half of what words score, is too little to say that a tool fits."""
 
 _DEEPEST_RANK = 50
-_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class _Scores:
+    """What one text scores.
+
+    Attributes:
+        need: The text as the index sees it.
+        parts: [n] The parts of the scores, each measured against the best.
+        total: [n] Their sum.
+        words: [n] What words score by themselves, 0 to 1.
+        best: The best score by words of a tool that may be found, before it was measured against itself.
+    """
+
+    need: Need
+    parts: dict[str, Doubles]
+    total: Doubles
+    words: Doubles
+    best: float
 
 
 class Fusion:
@@ -46,24 +78,28 @@ class Fusion:
         self, view: View, texts: Sequence[str], likeness: Likeness, limit: int, visible: VisibleSet | None
     ) -> list[Hit]:
         """The best tools for the first of some texts, of which the others are clauses; equal ones by their ids."""
-        ids = list(chain.from_iterable(segment.ids for segment in view.segments))
-        if not ids:
+        if not view.count:
             return []
         allowed = np.concatenate([segment.allowed(visible) for segment in view.segments])
+        if not allowed.any():
+            return []
         rows = np.concatenate([self._rows_of(segment, likeness) for segment in view.segments])
         cosines = likeness.cosines[:, rows].astype(np.float64)
         if not self._by_words:
-            return _hits(ids, {"meaning": cosines[0]}, cosines[0] < _WEAK, allowed, limit)
-        parts = _words(view, texts[0])
-        parts["meaning"] = MEANING * cosines[0]
-        alone = [
-            _sum(_words(view, text), len(ids)) + MEANING * cosine
-            for text, cosine in zip(texts[1:], cosines[1:], strict=True)
-        ]
-        bonus = np.max([_first_of(each, allowed) for each in alone or [_sum(parts, len(ids))]], axis=0)
-        parts["clauses"] = CLAUSE * bonus
-        weak = cosines[0] + parts.get("words", 0) / 2 < _WEAK
-        return _hits(ids, parts, weak, allowed, limit)
+            found = _best(view, {"meaning": cosines[0]}, cosines[0], allowed, limit)
+            return [hit for hit, _, _ in found]
+        whole = _scores(view, texts[0], cosines[0], allowed)
+        parts = whole.parts
+        if len(texts) > 1:
+            alone = [_scores(view, text, cosine, allowed) for text, cosine in zip(texts[1:], cosines[1:], strict=True)]
+            bonus = [_first_of(each.total, allowed) * min(1.0, each.best / _SURE) for each in alone]
+            parts["clauses"] = CLAUSE * np.max(bonus, axis=0)
+        several = has_several(whole.need)
+        most = max(limit, POOL) if several else limit
+        found = _best(view, parts, cosines[0] + whole.words / 2, allowed, most)
+        if several:
+            return spread(found, whole.need, 1 / max(whole.best, _FAINT), limit)
+        return [hit for hit, _, _ in found]
 
     def _rows_of(self, segment: Segment, likeness: Likeness) -> Longs:
         """[n] The row of each tool's vector; tools that are gone may have any."""
@@ -76,14 +112,28 @@ class Fusion:
         return known[1]
 
 
-def _words(view: View, text: str) -> dict[str, Doubles]:
-    """[n] The parts of what words score, over all segments."""
+def _scores(view: View, text: str, cosine: Doubles, allowed: Bools) -> _Scores:
+    """What a text scores by its words and its likeness, which is [n] cosines."""
     need = view.need(text)
+    parts = _words(view, need)
+    by_words = _sum(parts, len(cosine))
+    best = float(by_words[allowed].max())
+    words = parts.get("words", np.zeros(len(cosine)))
+    scaled = {name: values / max(best, _FAINT) for name, values in parts.items()}
+    weight = max(_LEAST_MEANING, _MEANING - _MEANING_PER_WORD * log(1 + len(need.words)))
+    scaled["meaning"] = weight * _contrasted(cosine, allowed)
+    return _Scores(need, scaled, by_words / max(best, _FAINT) + scaled["meaning"], words, best)
+
+
+def _words(view: View, need: Need) -> dict[str, Doubles]:
+    """[n] The parts of what words score, over all segments."""
     found: list[dict[str, Doubles]] = []
     for segment in view.segments:
         parts = scores(segment, need)
         parts["letters"] = letter_scores(segment, need, np.arange(len(segment.ids)))
         found.append(parts)
+    if len(found) == 1:
+        return found[0]
     names = dict.fromkeys(chain.from_iterable(found))
     return {
         name: np.concatenate(
@@ -93,7 +143,16 @@ def _words(view: View, text: str) -> dict[str, Doubles]:
     }
 
 
-def _sum(parts: dict[str, Doubles], count: int) -> Doubles:
+def _contrasted(cosine: Doubles, allowed: Bools) -> Doubles:
+    """[n] 1 for the nearest tool, 0 for those that are no nearer than the hundredth."""
+    shown = cosine[allowed]
+    usual = 0.0
+    if len(shown) > _USUAL_RANK:
+        usual = max(0.0, float(np.partition(shown, -_USUAL_RANK)[-_USUAL_RANK]))
+    return np.maximum(cosine - usual, 0) / max(float(shown.max()) - usual, _FAINT)
+
+
+def _sum(parts: Mapping[str, Doubles], count: int) -> Doubles:
     total = np.zeros(count)
     for values in parts.values():
         total += values
@@ -104,40 +163,41 @@ def _first_of(total: Doubles, allowed: Bools) -> Doubles:
     """[n] 1 for the best of the tools that are allowed, a half for the second best, and so on."""
     shown = np.where(allowed, total, -np.inf)
     deep = min(_DEEPEST_RANK, int(np.count_nonzero(allowed)))
+    best = np.argpartition(shown, len(shown) - deep)[len(shown) - deep :]
+    best = best[np.argsort(-shown[best], kind="stable")]
     bonus = np.zeros(len(total))
-    if deep:
-        best = np.argpartition(shown, len(shown) - deep)[len(shown) - deep :]
-        best = best[np.argsort(-shown[best], kind="stable")]
-        bonus[best] = 1 / np.arange(1, deep + 1)
+    bonus[best] = 1 / np.arange(1, deep + 1)
     return bonus
 
 
-def _hits(
-    ids: Sequence[str],
-    parts: dict[str, Doubles],
-    weak: Bools,
-    allowed: Bools,
-    limit: int,
-) -> list[Hit]:
-    total = np.where(allowed, _sum(parts, len(ids)), -np.inf)
+def _best(view: View, parts: Mapping[str, Doubles], sureness: Doubles, allowed: Bools, limit: int) -> list[Found]:
+    """The best tools by the sum of parts; those that score nothing are left out."""
+    total = np.where(allowed, _sum(parts, len(allowed)), -np.inf)
     few = min(limit, int(np.count_nonzero(allowed)))
-    if not few:
-        return []
     floor = np.partition(total, len(total) - few)[len(total) - few]
     # A score is the sum of its parts as they are shown, which may move it by a last digit or two.
-    slack = len(parts) * 10.0**-_DIGITS
-    chosen = np.flatnonzero((total >= floor - slack) & allowed)
-    shown = {name: np.round(values[chosen], _DIGITS) for name, values in parts.items()}
-    scored = cast("list[float]", np.round(_sum(shown, len(chosen)), _DIGITS).tolist())
+    slack = len(parts) * 10.0**-DIGITS
+    chosen = np.flatnonzero((total >= floor - slack) & (total > 0))
+    shown = {name: np.round(values[chosen], DIGITS) for name, values in parts.items()}
+    scored = cast("list[float]", np.round(_sum(shown, len(chosen)), DIGITS).tolist())
     columns = {name: cast("list[float]", values.tolist()) for name, values in shown.items()}
-    tools = chosen.tolist()
-    order = sorted(range(len(tools)), key=lambda at: (-scored[at], ids[tools[at]]))[:limit]
+    sure = cast("list[float]", np.round(sureness[chosen], DIGITS).tolist())
+    begins = np.cumsum([0, *(len(segment.ids) for segment in view.segments)])
+    within: list[int] = (np.searchsorted(begins, chosen, side="right") - 1).tolist()
+    tools: list[int] = chosen.tolist()
+    places = [(view.segments[at], tool - int(begins[at])) for at, tool in zip(within, tools, strict=True)]
+    ids = [segment.ids[tool] for segment, tool in places]
+    order = sorted(range(len(ids)), key=lambda at: (-scored[at], ids[at]))[:limit]
     return [
-        Hit(
-            ids[tools[at]],
-            scored[at],
-            {name: column[at] for name, column in columns.items() if column[at]},
-            weak=bool(weak[tools[at]]),
+        (
+            Hit(
+                ids[at],
+                scored[at],
+                {name: column[at] for name, column in columns.items() if column[at]},
+                weak=sure[at] < _WEAK,
+                confidence=sure[at],
+            ),
+            *places[at],
         )
         for at in order
         if scored[at] > 0

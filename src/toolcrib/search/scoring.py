@@ -5,7 +5,7 @@ scale: adjacent pairs, synonyms, likeness of names by their letters, a name that
 and the server's name.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.base import Hit
 from toolcrib.search.index import K1, Doubles, Longs, Segment
+from toolcrib.search.spreading import DIGITS, POOL, Found, has_several, spread
 from toolcrib.search.view import Need, View
 
 PARTS: Mapping[str, float] = {
@@ -25,17 +26,8 @@ PARTS: Mapping[str, float] = {
 }
 """The parts of the score, and their weights."""
 
-_REPEATED = 0.2
-_SEVERAL = 8
-_POOL = 30
-_SPREAD = 10
 _WEAK = 0.165
 _BLOCK = 64
-_DIGITS = 6
-
-
-Found = tuple[Hit, Segment, int]
-"""A hit, and which tool of which segment it is."""
 
 
 def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list[Hit]:
@@ -43,15 +35,11 @@ def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list
     if limit <= 0:
         return []
     need = view.need(query)
-    several = len(need.words) >= _SEVERAL
-    most = max(limit, _POOL) if several else limit
+    several = has_several(need)
+    most = max(limit, POOL) if several else limit
     found = [each for segment in view.segments for each in _best(segment, need, most, visible)]
     found.sort(key=_order)
-    hits = [hit for hit, _, _ in found[:most]]
-    if several:
-        weights = np.array(list(need.words.values())) / need.ideal
-        return _spread(hits, _impacts(need, found[:_POOL]), weights, limit)
-    return hits
+    return spread(found[:most], need, PARTS["words"], limit) if several else [hit for hit, _, _ in found[:limit]]
 
 
 def scores(segment: Segment, need: Need) -> dict[str, Doubles]:
@@ -95,13 +83,13 @@ def _best(segment: Segment, need: Need, limit: int, visible: VisibleSet | None) 
     parts["letters"] = letter_scores(segment, need, tools)
     total = total[tools] + parts["letters"]
     # A score is the sum of its parts as they are shown, which may move it by a last digit or two.
-    slack = len(parts) * 10.0**-_DIGITS
+    slack = len(parts) * 10.0**-DIGITS
     chosen = np.flatnonzero(total >= max(_largest(total, limit) - slack, slack))
-    shown = {name: np.round(values[chosen], _DIGITS) for name, values in parts.items()}
+    shown = {name: np.round(values[chosen], DIGITS) for name, values in parts.items()}
     total = np.zeros(len(chosen))
     for values in shown.values():
         total += values
-    return _hits(segment, need, tools[chosen], np.round(total, _DIGITS), shown, limit)
+    return _hits(segment, need, tools[chosen], np.round(total, DIGITS), shown, limit)
 
 
 def _hits(
@@ -119,7 +107,7 @@ def _hits(
                 scores[at],
                 {name: column[at] for name, column in columns.items() if column[at]},
                 weak=bool(sure[at] < _WEAK),
-                confidence=round(float(sure[at]), _DIGITS),
+                confidence=round(float(sure[at]), DIGITS),
             ),
             segment,
             int(tools[at]),
@@ -138,53 +126,6 @@ def _largest(values: Doubles, limit: int) -> float:
         least = np.partition(values[: blocks * _BLOCK].reshape(blocks, _BLOCK).max(axis=1), blocks - limit)
         values = values[values >= least[blocks - limit]]
     return float(np.partition(values, len(values) - limit)[len(values) - limit])
-
-
-def _spread(hits: Sequence[Hit], impacts: Doubles, weights: Doubles, limit: int) -> list[Hit]:
-    """Hits in an order in which the first ones serve as many parts of a long query as possible.
-
-    The next hit is the one that is best when words count less that hits before it have. A whole task needs
-    several tools, and the second best for one part of it is seldom among them. Scores are lowered to fit, as a
-    part of their own: `repeats`.
-
-    Args:
-        hits: The best hits, best first.
-        impacts: [words, n] Impact of each word of the query in each of the first n hits.
-        weights: [words] What a word of full impact adds to a score.
-        limit: The most hits to return.
-    """
-    count = impacts.shape[1]
-    other = np.array([hit.score for hit in hits[:count]]) - weights @ impacts
-    waiting = [True] * count
-    taken: list[Hit] = []
-    for _ in range(min(_SPREAD, limit, count)):
-        now = weights @ impacts + other
-        best = int(now.argmax())
-        waiting[best] = False
-        taken.append(_lowered(hits[best], float(now[best])))
-        other[best] = -np.inf
-        weights = weights * (1 - _REPEATED * impacts[:, best])
-    rest = [hit for at, hit in enumerate(hits) if at >= count or waiting[at]][: limit - len(taken)]
-    return [*taken, *(_lowered(hit, taken[-1].score) for hit in rest)]
-
-
-def _lowered(hit: Hit, most: float) -> Hit:
-    """A hit with at most the given score."""
-    repeats = round(min(most - hit.score, 0.0), _DIGITS)
-    if not repeats:
-        return hit
-    why = {**hit.why, "repeats": repeats}
-    return Hit(hit.tool_id, round(hit.score + repeats, _DIGITS), why, hit.weak, hit.confidence)
-
-
-def _impacts(need: Need, found: Sequence[Found]) -> Doubles:
-    """[words, found] The impact of each word of a query in some tools."""
-    impacts = np.zeros((len(need.words), len(found)))
-    for segment in {id(segment): segment for _, segment, _ in found}.values():
-        at = [place for place, (_, other, _) in enumerate(found) if other is segment]
-        tools = np.array([found[place][2] for place in at], dtype=np.int32)
-        impacts[:, at] = [segment.impacts(term, tools) for term in need.words]
-    return impacts
 
 
 def _order(found: Found) -> tuple[float, str]:
