@@ -51,6 +51,7 @@ class CPythonSandbox(Sandbox):
         self._size = scripts
         self._wanted = wall
         self._crew: LineCrew | None = None
+        self._starting = asyncio.Lock()
         self._wall: Wall | None = None
 
     @property
@@ -61,8 +62,11 @@ class CPythonSandbox(Sandbox):
 
     async def start(self) -> None:
         """As `Sandbox.start`."""
-        if self._crew is not None:
-            return
+        async with self._starting:
+            if self._crew is None:
+                await self._try_walls()
+
+    async def _try_walls(self) -> None:
         reasons: list[str] = []
         for wall in await asyncio.to_thread(walls, self._wanted):
             crew = self._crew = LineCrew(wall.argv, {"LC_ALL": "C.UTF-8"}, self._size)

@@ -54,6 +54,7 @@ class DenoSandbox(Sandbox):
         self._size = scripts
         self._wanted = wall
         self._crew: LineCrew | None = None
+        self._starting = asyncio.Lock()
         self._start: Start | None = None
 
     @property
@@ -70,8 +71,11 @@ class DenoSandbox(Sandbox):
 
     async def start(self) -> None:
         """As `Sandbox.start`."""
-        if self._crew is not None:
-            return
+        async with self._starting:
+            if self._crew is None:
+                await self._try_walls()
+
+    async def _try_walls(self) -> None:
         reasons: list[str] = []
         for start in await asyncio.to_thread(starts, self._wanted):
             self._start = start

@@ -2,9 +2,10 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from toolcrib.errors import SandboxError
 from toolcrib.sandbox.lines.pipes import Child, LineTooLongError
@@ -51,12 +52,25 @@ class LineCrew:
         try:
             child, self._spare = self._spare, None
             if child is None:
-                child = await self._started()
+                child = await self._hired()
         except BaseException:
             self._slots.release()
             raise
         self._children.add(child)
         return child
+
+    async def _hired(self) -> Child:
+        starting = asyncio.create_task(self._started())
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            # it comes all the same, and nobody waits for it
+            starting.add_done_callback(self._unwanted)
+            raise
+
+    def _unwanted(self, starting: "asyncio.Task[Child]") -> None:
+        if not starting.cancelled() and starting.exception() is None:
+            self._leave(starting.result().aclose())
 
     def prepare(self, *, delay: float = 0.0) -> None:
         """Start the next child ahead, after a while."""
@@ -67,7 +81,10 @@ class LineCrew:
 
     def dismiss(self, child: Child) -> None:
         """End a child in the background."""
-        task = asyncio.create_task(self._dismiss(child))
+        self._leave(self._dismiss(child))
+
+    def _leave(self, dismissing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(dismissing)
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 

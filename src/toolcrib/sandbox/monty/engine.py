@@ -272,7 +272,9 @@ class MontyEngine(Engine):
                 return partial(call.resume, {"future": ...})
             if name == "system.sleep":
                 self._sleep(call.call_id, call.args)
-                await asyncio.wait([self._sleeps.pop(call.call_id)])
+                while not self._slept(call.call_id) and not self._dead:
+                    self._wake.clear()
+                    await self._wake.wait()
                 return partial(call.resume, {"return_value": None})
             return call.resume_not_handled
         if name == ERROR_INFO:

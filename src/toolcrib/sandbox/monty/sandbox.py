@@ -10,7 +10,6 @@ from toolcrib.sandbox.contract import Description, Fault, Finding, Names, OnCall
 from toolcrib.sandbox.driver import drive
 from toolcrib.sandbox.engine import Past
 from toolcrib.sandbox.limits import DEFAULT_LIMITS, Limits
-from toolcrib.sandbox.monty.checking import types_of
 from toolcrib.sandbox.monty.engine import MontyEngine
 from toolcrib.sandbox.monty.hints import hint_for
 from toolcrib.sandbox.monty.modules import NATIVE
@@ -50,6 +49,7 @@ class MontySandbox(Sandbox):
         self._size = scripts
         self._wanted = wall
         self._crew: Crew | None = None
+        self._starting = asyncio.Lock()
         self._start: Start | None = None
 
     @property
@@ -64,8 +64,11 @@ class MontySandbox(Sandbox):
 
     async def start(self) -> None:
         """As `Sandbox.start`."""
-        if self._crew is not None:
-            return
+        async with self._starting:
+            if self._crew is None:
+                await self._try_walls()
+
+    async def _try_walls(self) -> None:
         reasons: list[str] = []
         for start in await asyncio.to_thread(starts, self._wanted):
             crew = Crew(start.binary, self._size)
@@ -98,14 +101,10 @@ class MontySandbox(Sandbox):
             return findings
         script = rewritten(code, names.namespaces, NATIVE)
         findings += _missing(script)
-        crew = self._running
-        session = await crew.checker(STUBS + names.stubs)
         try:
-            typed = await crew.call(types_of, session, script.code)
-        except RuntimeError as error:
+            typed = await self._running.check(STUBS + names.stubs, script.code)
+        except (MontyError, RuntimeError) as error:
             typed = [Finding(1, 0, "types", f"Types could not be checked: {error}", is_error=False)]
-        finally:
-            await crew.release(session)
         if not names.stubs:
             typed = [finding for finding in typed if finding.rule in ("syntax", "unsupported")]
         seen = {finding.line for finding in findings}

@@ -6,7 +6,7 @@ thread that started it.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -16,7 +16,9 @@ from typing import Any, TypeVar
 from pydantic_monty import ExternalModule, Monty, MontyError, MontySession, ResourceLimits
 
 from toolcrib.sandbox import processes
+from toolcrib.sandbox.contract import Finding
 from toolcrib.sandbox.limits import Limits
+from toolcrib.sandbox.monty.checking import types_of
 from toolcrib.sandbox.monty.modules import ANY_STUBS, MODULES
 from toolcrib.sandbox.monty.prelude import PRELUDE
 
@@ -24,6 +26,8 @@ T = TypeVar("T")
 
 _DEPTH = 400
 """Calls inside calls that a script may make."""
+_CHECKERS = 2
+"""Checks at once."""
 _GRACE = 0.5
 """Seconds past its time that a worker is given to say so itself."""
 
@@ -59,6 +63,7 @@ class Crew:
     _pool: Monty = field(init=False)
     _checkers: Monty = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
+    _checks: asyncio.Semaphore = field(init=False)
     _spare: tuple[Limits, Worker] | None = None
     _hiring: "asyncio.Task[None] | None" = None
     _workers: set[int] = field(default_factory=set[int])
@@ -69,6 +74,7 @@ class Crew:
         """Start the pools. Raises MontyError, RuntimeError or OSError where nothing can be started."""
         self._threads = ThreadPoolExecutor(self.size + 4, thread_name_prefix="toolcrib-monty")
         self._slots = asyncio.Semaphore(self.size)
+        self._checks = asyncio.Semaphore(_CHECKERS)
         # one process a script: what one leaves behind, no other can find
         self._pool = Monty(
             binary_path=self.binary,
@@ -78,7 +84,11 @@ class Crew:
             feed_duration_limit_grace=_GRACE,
         )
         self._checkers = Monty(
-            binary_path=self.binary, min_processes=1, max_processes=2, max_checkouts_per_worker=200, request_timeout=10
+            binary_path=self.binary,
+            min_processes=1,
+            max_processes=_CHECKERS,
+            max_checkouts_per_worker=200,
+            request_timeout=10,
         )
         await self.call(self._pool.__enter__)
         await self.call(self._checkers.__enter__)
@@ -121,13 +131,26 @@ class Crew:
             if prepared and self._spare and self._spare[0] == limits:
                 worker, self._spare = self._spare[1], None
             else:
-                worker = await self.call(self._made, limits, prepared)
+                worker = await self._hired(limits, prepared)
         except BaseException:
             self._slots.release()
             raise
         if worker.pid:
             self._workers.add(worker.pid)
         return worker
+
+    async def _hired(self, limits: Limits, prepared: bool) -> Worker:
+        making = self.begin(self._made, limits, prepared)
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            # it comes all the same, and nobody waits for it
+            making.add_done_callback(self._unwanted)
+            raise
+
+    def _unwanted(self, making: "asyncio.Future[Worker]") -> None:
+        if not making.cancelled() and making.exception() is None:
+            self._leave(self._dismiss(making.result(), slot=False))
 
     def prepare(self, limits: Limits, *, delay: float = 0.0) -> None:
         """Make a worker ready for the next script, in the background and after a while."""
@@ -138,7 +161,10 @@ class Crew:
 
     def dismiss(self, worker: Worker) -> None:
         """Give a worker back in the background: the end of its process is nothing to wait for."""
-        task = asyncio.create_task(self._dismiss(worker, slot=True))
+        self._leave(self._dismiss(worker, slot=True))
+
+    def _leave(self, dismissing: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(dismissing)
         self._leaving.add(task)
         task.add_done_callback(self._leaving.discard)
 
@@ -151,23 +177,22 @@ class Crew:
         if slot:
             self._slots.release()
 
-    async def checker(self, stubs: str) -> MontySession:
-        """A session that only checks; leave it with `release`."""
+    async def check(self, stubs: str, code: str) -> list[Finding]:
+        """What the checker of types says of a script. Raises RuntimeError where its process ends."""
+        async with self._checks:
+            return await self.call(self._checked, stubs, code)
+
+    def _checked(self, stubs: str, code: str) -> list[Finding]:
+        """The whole of a check on one thread, so that a caller that gives up leaves nothing half done."""
         modules = {name: ExternalModule({}, stubs=ANY_STUBS) for name in [*MODULES, "urllib__"]}
-        session = self._checkers.checkout(
+        with self._checkers.checkout(
             type_check=True,
             type_check_stubs=stubs,
             type_check_format="json",
             limits=_engine_limits(Limits(cpu=2.0)),
             external_modules=modules,
-        )
-        await self.call(session.__enter__)
-        return session
-
-    async def release(self, session: MontySession) -> None:
-        """Give a session that checks back."""
-        with suppress(MontyError, RuntimeError):
-            await self.call(session.__exit__, None, None, None)
+        ) as session:
+            return types_of(session, code)
 
     def _made(self, limits: Limits, prepared: bool) -> Worker:
         session = self._pool.checkout(limits=_engine_limits(limits))
