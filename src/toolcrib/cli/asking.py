@@ -3,8 +3,6 @@
 import sys
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
-
 from toolcrib.cli.progress import paused
 from toolcrib.cli.streams import tell
 
@@ -20,6 +18,8 @@ def terminal_approver() -> "Approver | None":
 
 
 async def _ask(question: "Question") -> bool:
+    import anyio.to_thread
+
     with paused():
         tell(question.text)
         # Abandoned on Ctrl-C: reading from a terminal can't be cancelled.
