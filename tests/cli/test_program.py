@@ -282,7 +282,8 @@ def _read(descriptor: int) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["search", "--help"], ["call", "--help"], ["serve", "--help"]]
+    "words",
+    [["--help"], ["--version"], ["search", "--help"], ["call", "--help"], ["serve", "--help"], ["approve", "--help"]],
 )
 def test_help_and_the_import_load_neither_mcp_nor_numpy_nor_rich(words: list[str]) -> None:
     heavy = {"mcp", "numpy", "rich", "jsonschema_rs", "sqlalchemy", "starlette", "anyio", "asyncio"}
