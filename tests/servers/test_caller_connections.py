@@ -195,6 +195,8 @@ async def test_where_only_a_caller_is_told_the_tools_that_is_what_counts(stub, o
         assert [list(each.definitions.names) for each in opened.listings] == [["echo", "in_roots"]]
         assert opened["one"].status.state == "ready"
         await call(opened["one"], "in_roots", own("alice", Client("file:///")))
+        listed = await opened["one"].list("tools/list", own("alice", Client("file:///")))
+        assert [each["name"] for each in listed] == ["echo", "in_roots"]
     assert server.starts == 2  # the shared one is tried once
 
 

@@ -142,7 +142,8 @@ class McpServer:
     async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         """All entries over all pages, as sent. See `Source.list`."""
 
-        entries = await self._asked(self._shared, method, {}, context)
+        line = self._line(context) if self._unlisted_alone else self._shared
+        entries = await self._asked(line, method, {}, context)
         return [cast("JsonObject", entry) for entry in entries[_ENTRIES] if isinstance(entry, dict)]
 
     async def request(
