@@ -30,8 +30,13 @@ HERE = Path(__file__).resolve().parent
 SEEN = Names({"issues": {"list", "get"}, "notes": {"add"}}, hint=lambda name: "Did you mean issues.list?")
 ISSUE = {
     "type": "object",
-    "properties": {"id": {"type": "integer"}, "title": {"type": "string"}, "state": {"enum": ["open", "closed"]}},
-    "required": ["id", "title", "state"],
+    "properties": {
+        "id": {"type": "integer"},
+        "title": {"type": "string"},
+        "state": {"enum": ["open", "closed"]},
+        "points": {"type": "integer"},
+    },
+    "required": ["id", "title", "state", "points"],
 }
 STUBS = python_stubs(
     [
@@ -45,7 +50,12 @@ STUBS = python_stubs(
         ),
     ]
 )
-TYPED = Names({"issues": {"list", "get"}}, stubs=STUBS, hint=lambda name: "Did you mean issues.list?")
+TYPED = Names(
+    {"issues": {"list", "get"}, "notes": {"add"}},
+    frozenset({"ask"}),
+    stubs=STUBS,
+    hint=lambda name: "Did you mean issues.list?",
+)
 
 
 def plain_scripts() -> dict[str, str]:
@@ -155,7 +165,25 @@ async def test_a_plain_script_gives_the_same_in_full_python(full, name):
 
 @pytest.mark.parametrize("name", PLAIN)
 async def test_the_check_has_nothing_against_a_plain_script(monty, name):
-    assert [finding for finding in await monty.check(PLAIN[name], SEEN) if finding.is_error] == []
+    for names in (SEEN, TYPED):
+        assert [finding for finding in await monty.check(PLAIN[name], names) if finding.is_error] == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "found = None\nfor i in await issues.list():\n    found = i\nfound['id']",
+        "ids = [1, '2']\nfor i in ids:\n    await issues.get(id=i)",
+        "def f(x=None):\n    return x['a']",
+        "i = await issues.get(id=1)\ndel i['title']\ni",
+        "r = await notes.add(text='x')\nr['a']['b']",
+        "import asyncio\nr = await asyncio.gather(issues.get(id=1), return_exceptions=True)\nr[0]['id']",
+        "await ask('anything')",
+        "return 5",
+    ],
+)
+async def test_what_may_well_work_stops_no_script(monty, code):
+    assert [finding for finding in await monty.check(code, TYPED) if finding.is_error] == []
 
 
 @pytest.mark.parametrize(
@@ -165,6 +193,7 @@ async def test_the_check_has_nothing_against_a_plain_script(monty, name):
         ("for i in [1]:\n    await issues.list(page='one')", "invalid-argument-type", 2),
         ("await issues.get()", "missing-argument", 1),
         ("i = await issues.get(id=1)\n\ni['titel']", "invalid-key", 3),
+        ("async def f():\n    return [1]\nx = f()\nx[0]", "not-subscriptable", 4),
         ("import asyncio\n\nasync def f():\n    issues.get(id=1)", "not-awaited", 4),
         ("await issues.lists()", "unknown-tool", 1),
         ("print(undefined)", "unresolved-reference", 1),

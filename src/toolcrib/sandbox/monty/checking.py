@@ -22,12 +22,11 @@ _REFUSED = frozenset(
         "positional-only-parameter-as-kwarg",
         "parameter-already-assigned",
         "call-non-callable",
-        "not-iterable",
-        "not-subscriptable",
-        "non-subscriptable",
+        "no-matching-overload",
     )
 )
 """Rules whose breach stops a script; others only warn."""
+_OF_RESULTS = frozenset(("not-iterable", "not-subscriptable", "non-subscriptable", "unsupported-operator"))
 _MOST_STEPS = 100
 _MOST_FINDINGS = 50
 
@@ -81,8 +80,16 @@ def _findings(text: str) -> list[Finding]:
 
 
 def _is_error(rule: str, message: str) -> bool:
+    """Whether a finding is surely a mistake: what is only unlikely to work must not stop a script."""
+    found = message.rpartition("found `")[2]
     if rule == "invalid-argument-type":
-        # A variable that holds a literal of objects is taken for a plain dict or list; it may be right.
-        return "found `dict[" not in message and "found `list[" not in message
+        # A variable that holds a literal of objects is taken for a plain dict or list, and one of several types may
+        # be the right one; deleting a member that a schema requires harms nobody.
+        return not found.startswith(("dict[", "list[")) and " | " not in found and "required field" not in message
+    if rule in _OF_RESULTS:
+        # A call that was not awaited; else most often a variable that begins as None.
+        return "Coroutine" in message
+    if rule == "unresolved-attribute" and "`None`" in message:
+        return False
     # What gather gives where it keeps exceptions is taken to be one.
     return rule in _REFUSED and "BaseException" not in message

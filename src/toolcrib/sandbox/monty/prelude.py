@@ -56,7 +56,13 @@ def dumped__(value, default=None, **others):
 STUBS = """
 import asyncio as asyncio, collections as collections, functools as functools, itertools as itertools
 import json as json, math as math, random as random, re as re, time as time
-from typing import Any, Awaitable, Callable, Coroutine, Iterable, TypeVar, cast as cast
+from typing import TypeVar, cast as cast, TypedDict as TypedDict, NamedTuple as NamedTuple
+from typing import Required as Required, NotRequired as NotRequired, TypeAlias as TypeAlias, overload as overload
+from typing import AsyncIterator as AsyncIterator, Awaitable as Awaitable, Coroutine as Coroutine
+from collections.abc import Callable as Callable, Collection as Collection, Generator as Generator
+from collections.abc import Iterable as Iterable, Iterator as Iterator, Mapping as Mapping
+from collections.abc import MutableMapping as MutableMapping, Sequence as Sequence
+from typing import Any
 _T = TypeVar("_T")
 gate__: int
 gone__: Any

@@ -1,6 +1,7 @@
 """`MontySandbox`: the sandbox `python`, which every installation has."""
 
 import asyncio
+import re
 from typing import Literal
 
 from pydantic_monty import MontyError
@@ -102,7 +103,7 @@ class MontySandbox(Sandbox):
         script = rewritten(code, names.namespaces, NATIVE)
         findings += _missing(script)
         try:
-            typed = await self._running.check(STUBS + names.stubs, script.code)
+            typed = await self._running.check(STUBS + names.stubs + _untyped(names), script.code)
         except (MontyError, RuntimeError) as error:
             typed = [Finding(1, 0, "types", f"Types could not be checked: {error}", is_error=False)]
         if not names.stubs:
@@ -166,6 +167,12 @@ class MontySandbox(Sandbox):
         if self._crew is None:
             raise SandboxError("The sandbox python was not started.", hint="Use it as an async context manager.")
         return self._crew
+
+
+def _untyped(names: Names) -> str:
+    """What may be called although the stubs don't say its type."""
+    known = set(re.findall(r"^(?:async def )?(\w+)[:(]", names.stubs, re.MULTILINE))
+    return "".join(f"\n{name}: Any" for name in sorted({*names.namespaces, *names.functions} - known))
 
 
 def _missing(script: Rewritten) -> list[Finding]:
