@@ -516,6 +516,14 @@ async def test_a_call_finds_its_question_again_after_a_restart(opened: Opening, 
     assert disk.wiped == ["/a"]
 
 
+async def test_a_restart_gives_a_question_no_more_time(opened: Opening) -> None:
+    async with opened(timeout=60.0) as crib:
+        before = await waiting(crib)
+    async with opened(timeout=600.0) as crib:
+        assert (await waiting(crib)).approval == before.approval
+        assert crib.approvals._asking.open[before.approval].left <= 60.0
+
+
 async def test_an_approval_given_between_two_runs_counts_once(opened: Opening, disk: Disk) -> None:
     async with opened() as crib:
         before = await waiting(crib)

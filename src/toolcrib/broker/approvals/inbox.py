@@ -127,6 +127,7 @@ class Inbox:
         if row is None:
             raise StoreError(f"{MOST_WAITING} approvals are waiting already.", hint="Decide some: toolcrib approve")
         pending.question = pending.question.named(row["id"])
+        pending.shorten(row["expires_at"] - now)
         pending.filed = True
 
     async def take(self, approval: str) -> dict[str, Any] | None:

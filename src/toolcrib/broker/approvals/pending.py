@@ -70,6 +70,10 @@ class Pending:
         """Seconds until it counts as unanswered."""
         return max(0.0, self._deadline - self._clock())
 
+    def shorten(self, seconds: float) -> None:
+        """Let it count as unanswered after so many seconds from now, if that is sooner."""
+        self._deadline = min(self._deadline, self._clock() + seconds)
+
     def settle(self, answer: Answer) -> bool:
         """Take an answer; False when there is one already, which stays."""
         if self.answer is not None:
