@@ -38,7 +38,7 @@ _FAINT = 0.1
 _SURE = 0.5
 """What words must score in the best tool for a clause to count in full: not every clause asks for a tool."""
 
-_WEAK = 0.3
+_WEAK = 0.25
 """Below this the cosine, plus half of what words score, is too little to say that a tool fits."""
 
 _DEEPEST_RANK = 50

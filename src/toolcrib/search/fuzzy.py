@@ -68,6 +68,8 @@ class Spelling:
         return [near for length in range(len(word) - 1, len(word) + 2) for near in self._one_slip_away(word, length)]
 
     def _sort_in(self) -> None:
+        if self._sorted == len(self._vocabulary.spelled):
+            return
         for word in islice(self._vocabulary.spelled, self._sorted, None):
             if _SHORTEST - 1 <= len(word) <= _LONGEST + 1:
                 self._shelves[len(word)].append(word)
