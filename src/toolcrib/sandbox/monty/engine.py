@@ -86,6 +86,7 @@ class MontyEngine(Engine):
         self._wake = asyncio.Event()
         self._turn: asyncio.Future[Any] | None = None
         self._step: Any = None
+        self._after: Any = None
         self._feed = f"<python-input-{worker.feeds}>"
         self._dead = False
         self._state = None if state is None else self._read(state)
@@ -108,6 +109,9 @@ class MontyEngine(Engine):
                     name = self._name(step)
                     if name is not None:
                         yield Called(step.call_id, name, step.args, step.kwargs, self._line(step.position))
+                        if self._after is not None:
+                            self._step = self._after
+                            continue
                         resume = partial(step.resume, {"future": ...})
                     else:
                         resume = await self._own(step)
@@ -190,12 +194,19 @@ class MontyEngine(Engine):
         """One turn of the interpreter, to the next suspension or the end; tells what is printed meanwhile."""
         if self._dead:
             raise RuntimeError("The script was ended.")
-        turn = self._turn = self._crew.begin(function)
+        turn = self._turn = self._crew.begin(self._stepped, function)
         while not turn.done():
             await asyncio.wait([turn], timeout=_DRAIN)
             for event in self._drained():
                 yield event
-        self._step = turn.result()
+        self._step, self._after = turn.result()
+
+    def _stepped(self, function: Any) -> tuple[Any, Any]:
+        """One turn; and another, where the script awaits a call at once and nothing of it can run meanwhile."""
+        step = function()
+        if isinstance(step, FunctionSnapshot) and step.allow_eager_await and self._name(step) is not None:
+            return step, step.resume({"future": ...})
+        return step, None
 
     def _print(self, stream: str, text: str) -> None:
         """Called on the thread of the turn."""
