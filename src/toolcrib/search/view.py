@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import log1p, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from toolcrib.search.fuzzy import Spelling
 from toolcrib.search.index import Bools, Doubles, Longs, Segment
 from toolcrib.search.sorting import inverted
 from toolcrib.search.synonyms import synonyms
-from toolcrib.search.terms import spellings, surfaces, terms
+from toolcrib.search.terms import Terms, spellings, surfaces, terms
 
 # A word that many tools have tells little, and in a large catalog takes long to look up.
 _USUAL = 0.2
@@ -25,8 +26,7 @@ _MOST_TERMS = 256
 Weights = dict[int, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Likes:
+class Likes(NamedTuple):
     """Terms that mean much the same as a term of the query.
 
     Attributes:
@@ -94,8 +94,8 @@ class View:
 
     def need(self, query: str) -> Need:
         """A query's terms, looked up and weighted."""
-        meant = self._as_meant(terms(query).runs[:_MOST_TERMS])
-        text, said = terms(meant), Counter(surfaces(meant))
+        text, query = self._as_meant(terms(query), query)
+        said = Counter(surfaces(query))
         sequence = text.sequence[:_MOST_TERMS]
         counts = Counter(sequence)
         counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
@@ -124,12 +124,16 @@ class View:
             certainty=sqrt(ideal / log1p(max(self.count, 1))),
         )
 
-    def _as_meant(self, runs: Sequence[str]) -> str:
-        """The runs of a query as a text, with words that are near known ones in place of unknown ones."""
-        return " ".join(map(self._run_as_meant, runs))
+    def _as_meant(self, text: Terms, query: str) -> tuple[Terms, str]:
+        """A query with words that are near known ones in place of unknown ones."""
+        unknown = {term for term in text.sequence if self._known(term) is None and term not in synonyms()}
+        if not unknown:
+            return text, query
+        meant = " ".join(self._run_as_meant(run, unknown) for run in text.runs[:_MOST_TERMS])
+        return terms(meant), meant
 
-    def _run_as_meant(self, run: str) -> str:
-        unknown = {word for word, term in spellings([run]) if self._known(term) is None and term not in synonyms()}
+    def _run_as_meant(self, run: str, missing: Collection[str]) -> str:
+        unknown = {word for word, term in spellings([run]) if term in missing}
         if not unknown:
             return run
         parts = surfaces(run)
