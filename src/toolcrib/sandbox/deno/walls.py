@@ -18,6 +18,7 @@ _DATA_KIB = 1536 * 1024
 """Kibibytes of private memory that may be reserved. With less V8 does not start."""
 _FILE_BLOCKS = 8 * 1024
 """Blocks of 512 bytes that a file may have; with none Deno does not start."""
+_CACHE_BYTES = 16 * 1024 * 1024
 _CPU_SECONDS = 120
 """Seconds of processor time at the very most, should nobody be left to end it."""
 _FLAGS = (
@@ -102,4 +103,7 @@ def _jail(deno: str, folder: Path, env: dict[str, str]) -> list[str]:
     for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64"):
         argv += ["--ro-bind-try", path, path]
     argv += ["--proc", "/proc", "--dev-bind", "/dev/null", "/dev/null", "--dev-bind", "/dev/urandom", "/dev/urandom"]
-    return [*argv, "--ro-bind", deno, deno, "--ro-bind", str(folder), str(folder), "--remount-ro", "/", "--chdir", "/"]
+    # a cache that can't be written to makes Deno wait for it to become so
+    argv += ["--ro-bind", deno, deno, "--ro-bind", str(folder), str(folder)]
+    argv += ["--size", str(_CACHE_BYTES), "--tmpfs", env["DENO_DIR"]]
+    return [*argv, "--remount-ro", "/", "--chdir", "/"]
