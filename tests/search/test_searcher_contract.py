@@ -18,6 +18,9 @@ Fill = Callable[[Searcher], Searcher]
 
 ODD_QUERIES = {
     "empty": "",
+    "one character": "x",
+    "one character of another script": "文",
+    "mixed scripts": "создать issue 在 repository की सूची",
     "blank": " \t\n",
     "100 kB of words": "issue repository " * 6_000,
     "100 kB in one word": "x" * 100_000,
@@ -209,11 +212,22 @@ async def test_odd_definitions_are_taken_in(searcher: Searcher) -> None:
         {"description": ["no", "text"], "inputSchema": [1], "outputSchema": "string"},
         {"inputSchema": {"properties": [], "enum": 3, "items": True, "anyOf": {}, "$defs": None}},
         {"inputSchema": deep, "description": "x" * 300_000},
+        {"description": "<p>Weather <b>of</b>&nbsp;today</p><script>alert(1)</script> 🌦️👩‍👩‍👧", "title": "🌦️"},
         {"description": "\ud800 \x00 \u202e", "inputSchema": {"properties": {"": {}, "\ud800": {"enum": [None, 1]}}}},
     ]
     tools = [Tool(f"odd.forecast_{n}", "odd", f"forecast_{n}", definition) for n, definition in enumerate(definitions)]
     searcher.add(ServerDocs("odd", instructions="\ud800"), tools)
     assert len(await searcher.search("forecast", 10)) == len(definitions)
+
+
+async def test_a_server_of_very_many_like_tools_is_taken_in_and_hides_no_other(searcher: Searcher) -> None:
+    definition = {"description": "Read one record of a table. " * 4}
+    like = [Tool(f"crm.read_{n}", "crm", f"read_{n}", definition) for n in range(5_000)]
+    other = {"description": "Forecast of the weather."}
+    searcher.add(ServerDocs("crm"), like)
+    searcher.add(ServerDocs("weather"), [Tool("weather.forecast", "weather", "forecast", other)])
+    assert ids(await searcher.search("forecast", 3))[0] == "weather.forecast"
+    assert ids(await searcher.search("record", 3)) == sorted(tool.id for tool in like)[:3]
 
 
 async def test_a_searcher_that_keeps_nothing_says_so(make: Make, filled: Fill, tmp_path: Path) -> None:
