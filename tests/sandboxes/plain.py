@@ -80,6 +80,7 @@ for i in range(5, 9):
         done.append(issue["id"])
     except ToolError as error:
         failed.append((i, error.message, error.data))
+        print(f"issue {i}: {error.message} {error.data['retry']}")
     finally:
         print("tried", i)
 done, failed

@@ -145,7 +145,12 @@ def test_output_loses_nothing_that_fits_and_keeps_no_more_than_its_limit(pieces:
         ("import re\nre.sub('a', lambda m: 'ü', t)", "import re\nsubstituted__('a', lambda m: 'ü', t)"),
         (
             "try:\n  f()\nexcept E as ä:\n  print(ä.data)",
-            'try:\n  f()\nexcept E as ä:\n  print(error_info__(str(ä), "data"))',
+            "try:\n  f()\nexcept E as ä:\n  print(error_data__(str(ä)))",
+        ),
+        (
+            'try:\n  f()\nexcept E as e:\n  print("ü" + f"ä {e.message}" f"{e.tool!r:>9} {{}}")',
+            "try:\n  f()\nexcept E as e:\n"
+            '  print("ü" + f"ä {error_message__(str(e))}" f"{error_tool__(str(e))!r:>9} {{}}")',
         ),
         ("if __name__ == '__main__':\n    main()", "if __name__ == '__main__':\n    return main()"),
         ("print('del d[k]')  # del d[k]", "print('del d[k]')  # del d[k]"),

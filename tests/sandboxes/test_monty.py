@@ -218,6 +218,13 @@ async def test_what_monty_refuses_is_rejected_with_what_would_work(monty, code, 
     assert hint in outcome.fault.hint
 
 
+async def test_syntax_newer_than_the_host_s_python_is_read_by_monty(monty):
+    # quotes inside an f-string are of Python 3.12 (PEP 701)
+    code = 'd = {"a": 1}\nf"{d["a"]} {", ".join(["x", "y"])}"'
+    assert await monty.check(code, TYPED) == []
+    assert (await monty.run(code, SEEN, answer)).value == "1 x, y"
+
+
 async def test_servers_can_be_imported_as_if_they_were_modules(monty):
     code = (
         "import issues as tracker\nfrom issues import get, list as every\n"

@@ -288,8 +288,8 @@ class MontyEngine(Engine):
                     await self._wake.wait()
                 return partial(call.resume, {"return_value": None})
             return call.resume_not_handled
-        if name == ERROR_INFO:
-            return partial(call.resume, {"return_value": self._error_info(call.args)})
+        if name in ERROR_INFO and call.args:
+            return partial(call.resume, {"return_value": self._error_info(str(call.args[0]), ERROR_INFO[name])})
         namespace = self._namespaces.name(call.object_id)
         if namespace is not None:
             return partial(call.resume, {"exception": AttributeError(self._no_tool(namespace, name[:100]))})
@@ -314,8 +314,7 @@ class MontyEngine(Engine):
         task.add_done_callback(lambda _: self._wake.set())
         self._sleeps[key] = task
 
-    def _error_info(self, args: Any) -> Any:
-        text, what = (str(args[0]), str(args[1])) if len(args) > 1 else ("", "message")
+    def _error_info(self, text: str, what: str) -> Any:
         error = self._told.get(text)
         if what == "message":
             return text

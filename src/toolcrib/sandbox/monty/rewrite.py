@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from toolcrib.sandbox.monty.modules import ASYNCIO, MODULES, TYPING, words
 from toolcrib.sandbox.monty.prelude import ERROR_INFO
 
-ERROR_FIELDS = frozenset({"message", "tool", "data"})
-"""What a script may ask of a `ToolError`."""
+_ERROR_FIELDS = {what: name for name, what in ERROR_INFO.items()}
 
 _STAND_INS = {
     "asyncio.create_task": "same__",
@@ -57,11 +56,16 @@ def rewritten(code: str, namespaces: Iterable[str], native: frozenset[str]) -> R
         namespaces: Names that it may import although they are no modules.
         native: Modules that Monty has.
 
+    What this Python can't read stays as it is: Monty may know newer syntax.
+
     Raises:
-        SyntaxError: It is no Python.
+        RecursionError: It is nested too deep to be looked through.
     """
     code = code.replace("\r\n", "\n").replace("\r", "\n")
-    tree = ast.parse(code)
+    try:
+        tree = ast.parse(code)
+    except SyntaxError:
+        return Rewritten(code)
     writer = _Writer(code, tree, frozenset(namespaces), native)
     writer.visit(tree)
     writer.return_of_main()
@@ -95,13 +99,16 @@ class _Writer(ast.NodeVisitor):
         self.missing: list[tuple[str, int]] = []
 
     def text(self) -> str:
-        """The script with all edits made, from its end to its beginning."""
-        data = self._data
-        for start, end, new in sorted(self._edits, reverse=True):
-            data = data[:start] + new + data[end:]
-        if data.count(b"\n") != self._data.count(b"\n"):
-            return self._data.decode()
-        return data.decode()
+        """The script with all edits made; as it was where two of them got into each other's way."""
+        parts: list[bytes] = []
+        at = 0
+        for start, end, new in sorted(self._edits):
+            if start < at:
+                return self._data.decode()
+            parts += [self._data[at:start], new]
+            at = end
+        made = b"".join([*parts, self._data[at:]])
+        return (made if made.count(b"\n") == self._data.count(b"\n") else self._data).decode()
 
     def return_of_main(self) -> None:
         """`if __name__ == "__main__": main()` at the end gives main's value, as it would without the condition."""
@@ -165,12 +172,12 @@ class _Writer(ast.NodeVisitor):
     def visit_Attribute(self, node: ast.Attribute) -> None:
         if (
             isinstance(node.ctx, ast.Load)
-            and node.attr in ERROR_FIELDS
+            and node.attr in _ERROR_FIELDS
             and isinstance(node.value, ast.Name)
             and node.value.id in self._handlers
         ):
-            self._insert(self._start(node), f"{ERROR_INFO}(str(")
-            self._replace(self._end(node.value), self._end(node), f'), "{node.attr}")')
+            self._insert(self._start(node), f"{_ERROR_FIELDS[node.attr]}(str(")
+            self._replace(self._end(node.value), self._end(node), "))")
         self.generic_visit(node)
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:

@@ -98,14 +98,18 @@ class MontySandbox(Sandbox):
     async def check(self, code: str, names: Names) -> list[Finding]:
         """As `Sandbox.check`."""
         findings = look_through(code, names)
-        if any(finding.rule == "syntax" for finding in findings):
+        try:
+            script = rewritten(code, names.namespaces, NATIVE)
+        except (RecursionError, MemoryError, ValueError):
             return findings
-        script = rewritten(code, names.namespaces, NATIVE)
         findings += _missing(script)
         try:
             typed = await self._running.check(STUBS + names.stubs + _untyped(names), script.code)
         except (MontyError, RuntimeError) as error:
             typed = [Finding(1, 0, "types", f"Types could not be checked: {error}", is_error=False)]
+        if any(finding.rule == "syntax" for finding in findings):
+            # only if Monty can't read it either: it may know newer syntax than this Python
+            return findings if any(finding.rule in ("syntax", "invalid-syntax") for finding in typed) else []
         if not names.stubs:
             typed = [finding for finding in typed if finding.rule in ("syntax", "unsupported")]
         seen = {finding.line for finding in findings}
@@ -127,8 +131,6 @@ class MontySandbox(Sandbox):
             return too_long(code, limits)
         try:
             script = rewritten(code, names.namespaces, NATIVE)
-        except SyntaxError as error:
-            return rejected(Fault("SyntaxError", str(error.msg), error.lineno, (error.text or "").strip()))
         except (RecursionError, MemoryError, ValueError) as error:
             return rejected(Fault("SyntaxError", f"The script can't be read: {error}."))
         if missing := _missing(script):
