@@ -40,6 +40,7 @@ from toolcrib.broker.journal import (
     Ledger,
     NoJournal,
     Rules,
+    keyed_digest,
 )
 from toolcrib.broker.parking import Parking, UnknownTokenError
 from toolcrib.broker.policy import (
@@ -148,6 +149,7 @@ __all__ = [
     "content_of",
     "effect_of",
     "judged",
+    "keyed_digest",
     "mended",
     "reason_of",
     "repeats_structure",

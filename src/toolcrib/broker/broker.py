@@ -156,6 +156,8 @@ class Broker:
                 raise UsageError(f"There is no server {shown(target)}.")
             await source.ensure(self._sources.context(source.id, caller, options.client))
             call = Call(method, target, source.id, arguments, caller, None, "read")
+        if options.earlier is not None and (known := options.earlier(call)) is not None:
+            return told(known, prepared)
         await self._flow.settle(caller)
         decision = await self._watcher.decided(call, self._decision(call, options))
         if decision.verdict != "allow":

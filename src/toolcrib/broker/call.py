@@ -3,6 +3,7 @@
 import hashlib
 import json
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, cast
 
@@ -109,6 +110,8 @@ class Options:
         token: What an earlier answer that waits gave, to come back to the parked call.
         input_responses: The answers to what a parked call asked for, by key.
         client: What stands behind the caller and can be asked on its behalf; None where nothing does.
+        earlier: Asked, once a call is made ready, whether it was made before: what it came to is answered then, and
+            nothing is sent.
         returns: Whether the client is asked by an answer with which it comes back, as those of the stateless era
             are (specification 2026-07-28, multi-round-trip requests), and not at once.
     """
@@ -122,6 +125,7 @@ class Options:
     input_responses: JsonObject | None = None
     client: ClientSide | None = None
     returns: bool = False
+    earlier: "Callable[[Call], Outcome | None] | None" = None
 
 
 DEFAULT_OPTIONS = Options()

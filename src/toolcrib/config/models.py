@@ -207,6 +207,32 @@ class ApprovalSettings(_Model):
     grants: Seconds = 3600.0
 
 
+class ScriptSettings(_Model):
+    """The `scripts` object of the settings: what models may write scripts in, and what a run may use up.
+
+    Attributes:
+        enabled: Whether the model gets `run_code`.
+        full_python: Whether scripts that need more of Python than the default dialect has run in CPython behind
+            the kernel's walls (Linux).
+        typescript: Whether scripts may be written in TypeScript and JavaScript (extra `typescript`).
+        seconds: Seconds that a run may take of its own, calls not counted.
+        total_seconds: Seconds that it may take in all.
+        memory_mb: Megabytes of memory that it may take.
+        calls: Calls that it may make.
+        keep_seconds: How long the results of its calls are kept for a run that repeats it, and a run that waits
+            for an approval may wait.
+    """
+
+    enabled: Annotated[bool, Field(strict=True)] = True
+    full_python: Annotated[bool, Field(strict=True)] = False
+    typescript: Annotated[bool, Field(strict=True)] = False
+    seconds: Seconds = 10.0
+    total_seconds: Seconds = 300.0
+    memory_mb: Annotated[int, Field(ge=16, le=16_384, strict=True)] = 128
+    calls: Annotated[int, Field(ge=1, le=100_000, strict=True)] = 500
+    keep_seconds: Seconds = 86_400.0
+
+
 class Settings(_Model):
     """The `toolcrib` object at the top of a configuration.
 
@@ -230,6 +256,7 @@ class Settings(_Model):
         policy: Which calls are allowed, asked about or denied.
         approvals: What becomes of calls that are asked about.
         split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
+        scripts: What models may write scripts in.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
         store: The database that instances share: the URL of a PostgreSQL database, which may hold `${...}`; empty
@@ -255,6 +282,7 @@ class Settings(_Model):
     policy: PolicySettings = PolicySettings()
     approvals: ApprovalSettings = ApprovalSettings()
     split_by_effect: Annotated[bool, Field(strict=True)] = False
+    scripts: ScriptSettings = ScriptSettings()
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
     store: Annotated[str, Field(repr=False)] = ""
     journal: JournalSettings = JournalSettings()

@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientSession
 
+    from toolcrib.scripts import ScriptRunner
+
 _MOST_NAMED = 30
 
 SWITCHES_FILE = "switches.json"
@@ -93,7 +95,7 @@ class CribBase:
         self._flow = flow_of(config.settings.data_flow, self._sources.labels)
         policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
         self._access = Access(self.registry, policy)
-        ledger = ledger_of(self._shared, self._state_dir)
+        ledger = self._ledger = ledger_of(self._shared, self._state_dir)
         self._journal = journal_of(
             config.settings.journal,
             ledger,
@@ -160,6 +162,7 @@ class CribBase:
         )
         self._hashes: dict[str, str] = {}
         self._tasks: TaskGroup | None = None
+        self._scripts: ScriptRunner | None = None
 
     async def __aenter__(self) -> Self:
         if self._owner is not None:
@@ -245,6 +248,8 @@ class CribBase:
             await list_clients(self._clients, self._sources, tasks, self._closing)
             self._opened.set()
             await self._closing.wait()
+            if self._scripts is not None:
+                await self._scripts.aclose()
             await self._pool.close()
             if self._journal is not None:
                 await self._journal.close()

@@ -23,6 +23,7 @@ from toolcrib.catalog import (
     RequestMethod,
     Source,
     Tool,
+    VisibleSet,
 )
 from toolcrib.config import Variables, config_from_mapping
 from toolcrib.crib.availability import Availability, Enabled
@@ -40,6 +41,9 @@ from toolcrib.store import ServerState
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientSession
+
+    from toolcrib.sandbox import Finding, Language
+    from toolcrib.scripts import RunOutcome, ScriptRunner
 
 DEFAULT_LIMIT = 8
 """Hits in one page of a search."""
@@ -335,6 +339,63 @@ class Crib(CribBase):
         """
         self._follow_switches()
         return await self._dynamic.disable(name, caller)
+
+    async def run_code(
+        self,
+        code: str,
+        *,
+        language: "Language" = "python",
+        retry_of: str = "",
+        caller: Caller = LOCAL,
+        on_progress: OnProgress | None = None,
+    ) -> "RunOutcome":
+        """Run a script over the tools, behind a wall; its calls go through the broker, each by itself.
+
+        Args:
+            code: The script; `server.tool(name=value)` calls a tool.
+            language: What it is written in.
+            retry_of: An earlier run that failed: calls with effects that it made are not made again, where tool and
+                arguments are equal. One that waits for an approval is taken up where it stands.
+            caller: Who runs it.
+            on_progress: Is told of each call that ended.
+
+        Raises:
+            UsageError: There is nothing to run, the language is not there, or there is no such run.
+            SandboxError: Nothing on this machine can run it safely.
+            StoreError: The run can't be recorded.
+        """
+        runner = await self._ready_for(caller)
+        return await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress)
+
+    async def check_code(
+        self, code: str, *, language: "Language" = "python", caller: Caller = LOCAL
+    ) -> "list[Finding]":
+        """What is wrong with a script, as far as can be told before it runs; nothing is called.
+
+        Raises:
+            UsageError, SandboxError: See `run_code`.
+        """
+        runner = await self._ready_for(caller)
+        return await runner.check(code, language, caller)
+
+    async def _ready_for(self, caller: Caller) -> "ScriptRunner":
+        """What runs scripts, once the tools that they may name are listed."""
+        tasks = self._follow_switches()
+        if self._lists_first:
+            await self._first_listings(tasks, None, caller)
+        return self._script_runner()
+
+    def _script_runner(self) -> "ScriptRunner":
+        if self._scripts is None:
+            # Interpreters are loaded by those alone who run scripts.
+            from toolcrib.crib.scripting import runner_of
+
+            self._scripts = runner_of(self, self.config.settings.scripts, self._shared, self._ledger, self._instance)
+        return self._scripts
+
+    def visible(self, caller: Caller = LOCAL) -> VisibleSet:
+        """The ids that the caller may know of."""
+        return self._access.visible(caller.principal)
 
     async def read_result(self, handle: str, wanted: Excerpt | None = None, *, caller: Caller = LOCAL) -> Page:
         """Read a part of a result that was kept because it was larger than the budget of its call.

@@ -1,5 +1,6 @@
 """The constant tools that a model sees in place of all others."""
 
+from toolcrib.metatools.code import RUN_CODE, finding_line, run_result
 from toolcrib.metatools.definitions import (
     CALL_TOOL,
     DETAILS,
@@ -26,11 +27,14 @@ __all__ = [
     "HIDDEN_META",
     "READ_RESULT",
     "READ_TOOL",
+    "RUN_CODE",
     "SEARCH_SERVERS",
     "SEARCH_TOOLS",
     "MetaTools",
     "error_text",
+    "finding_line",
     "hidden_in_result",
+    "run_result",
     "search_text",
     "tool_call",
     "tool_remarks",

@@ -5,10 +5,11 @@ would cost every conversation its prompt cache, and a server's own words have no
 the model trusts.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolcrib.catalog import JsonObject
+from toolcrib.metatools.code import run_code_tool
 from toolcrib.tokens import counter
 
 SEARCH_TOOLS = "search_tools"
@@ -40,7 +41,12 @@ an exact one takes 0.6 s and 64 MB to load, more than all else that a first `too
 
 
 def meta_tools(
-    servers: Iterable[tuple[str, str]], *, token_budget: int, dynamic: bool = False, split: bool = False
+    servers: Iterable[tuple[str, str]],
+    *,
+    token_budget: int,
+    dynamic: bool = False,
+    split: bool = False,
+    languages: Sequence[str] = (),
 ) -> list[JsonObject]:
     """The definitions of the meta-tools.
 
@@ -49,6 +55,7 @@ def meta_tools(
         token_budget: Most tokens that the servers' names and descriptions may take.
         dynamic: Whether those for servers that are off are among them.
         split: Whether there is one for calls that only read, beside the one for all calls.
+        languages: What scripts may be written in, the default first; without any, there is none that runs them.
     """
     always = [
         _tool(
@@ -108,7 +115,12 @@ def meta_tools(
             {"title": "Read a stored result", "readOnlyHint": True, "openWorldHint": False},
         ),
     ]
-    return [*always, *([_read_tool()] if split else []), *(_server_tools() if dynamic else [])]
+    return [
+        *always,
+        *([run_code_tool(languages)] if languages else []),
+        *([_read_tool()] if split else []),
+        *(_server_tools() if dynamic else []),
+    ]
 
 
 def _read_tool() -> JsonObject:

@@ -1,12 +1,13 @@
 """`MetaTools`: answers calls of the constant tools, alike for the gateway, LLM clients and the command line."""
 
 from dataclasses import replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Principal, UnknownTokenError, content_of, text_of
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
+from toolcrib.metatools.code import RUN_CODE, run_result
 from toolcrib.metatools.definitions import (
     CALL_TOOL,
     DETAILS,
@@ -33,6 +34,9 @@ from toolcrib.metatools.formatting import (
 )
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, hidden_remark
 from toolcrib.search import decode_cursor, encode_cursor
+
+if TYPE_CHECKING:
+    from toolcrib.sandbox import Language
 
 CHANGES_META = "toolcrib/changes"
 """Member of a result's `_meta` that tells what was mended in the arguments."""
@@ -71,8 +75,17 @@ class MetaTools:
                 token_budget=settings.servers_description,
                 dynamic=settings.dynamic.enabled,
                 split=settings.split_by_effect,
+                languages=self._languages,
             )
         return found
+
+    @property
+    def _languages(self) -> tuple["Language", ...]:
+        """What scripts may be written in, the default first."""
+        scripts = self._crib.config.settings.scripts
+        if not scripts.enabled:
+            return ()
+        return ("python", "typescript", "javascript") if scripts.typescript else ("python",)
 
     def knows(self, name: str) -> bool:
         """Whether that is one of the constant tools."""
@@ -80,6 +93,8 @@ class MetaTools:
             return self._crib.config.settings.dynamic.enabled
         if name == READ_TOOL:
             return self._crib.config.settings.split_by_effect
+        if name == RUN_CODE:
+            return self._crib.config.settings.scripts.enabled
         return name in {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL, READ_RESULT}
 
     async def call(
@@ -116,6 +131,8 @@ class MetaTools:
         if name in {CALL_TOOL, READ_TOOL}:
             chosen = replace(self._within_budget(options or Options()), only_reads=name == READ_TOOL)
             return await self._call(name, arguments, caller, chosen)
+        if name == RUN_CODE:
+            return await self._run(arguments, caller, options or Options())
         if name == READ_RESULT:
             return await self._read(arguments, caller, self._within_budget(options or Options()))
         return text_result(await self._servers(name, arguments, caller))
@@ -176,6 +193,20 @@ class MetaTools:
         if options.budget is not None:
             return options
         return replace(options, budget=self._crib.config.settings.result_budget)
+
+    async def _run(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
+        code = text(arguments, "code", "script", "source")
+        if not code:
+            raise UsageError(f"{RUN_CODE} needs the script as `code`.")
+        wanted = text(arguments, "language") or self._languages[0]
+        language = next((each for each in self._languages if each == wanted.lower()), None)
+        if language is None:
+            raise UsageError(f"Scripts can't be written in {shown(wanted)}.", hint=f"Use {', '.join(self._languages)}.")
+        retry_of = text(arguments, "retry_of") or ""
+        outcome = await self._crib.run_code(
+            code, language=language, retry_of=retry_of, caller=caller, on_progress=options.on_progress
+        )
+        return run_result(outcome)
 
     async def _read(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
         handle = text(arguments, "handle", "id", "name")

@@ -5,6 +5,7 @@ from toolcrib.broker.journal.entry import ALL, STATES, Discovery, Entry, Filter,
 from toolcrib.broker.journal.ledger import KEY_FILE, Ledger
 from toolcrib.broker.journal.reading import JournalReader
 from toolcrib.broker.journal.seam import Ending, Journal, NoJournal
+from toolcrib.broker.journal.writing import keyed_digest
 
 __all__ = [
     "ALL",
@@ -21,4 +22,5 @@ __all__ = [
     "NoJournal",
     "Rules",
     "State",
+    "keyed_digest",
 ]

@@ -34,6 +34,15 @@ _OVERLAP = 4_096
 _MOST_DEPTH = 32
 
 
+def keyed_digest(call: Call, key: bytes) -> str:
+    """The call's digest, keyed: arguments that can be guessed can't be recognised by it without the key."""
+    try:
+        asked = call.digest
+    except (RecursionError, TypeError, ValueError):  # a program's own arguments may be no JSON at all
+        asked = f"{call.method} {call.target} {call.id}"
+    return hmac.new(key, asked.encode(), hashlib.sha256).hexdigest()[:32]
+
+
 @dataclass(frozen=True, slots=True)
 class Scribe:
     """Makes rows.
@@ -66,7 +75,7 @@ class Scribe:
             "origin": call.caller.origin,
             "face": call.caller.face,
             "run": call.caller.run,
-            "digest": self.digest(call),
+            "digest": keyed_digest(call, self.key),
             "arguments": self._arguments(call),
             "verdict": decision.verdict,
             "rule": decision.rule,
@@ -84,14 +93,6 @@ class Scribe:
             "repeated_by": "",
         }
         return {name: storable(value) if isinstance(value, str) else value for name, value in row.items()}
-
-    def digest(self, call: Call) -> str:
-        """The call's digest, keyed: arguments that can be guessed can't be recognised by it without the key."""
-        try:
-            asked = call.digest
-        except (RecursionError, TypeError, ValueError):  # a program's own arguments may be no JSON at all
-            asked = f"{call.method} {call.target} {call.id}"
-        return hmac.new(self.key, asked.encode(), hashlib.sha256).hexdigest()[:32]
 
     def error(self, text: str) -> str:
         """An error as it is stored."""

@@ -1,0 +1,159 @@
+"""Code mode over one crib: where scripts run, what they may call, and what is kept of them."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from toolcrib.broker import Caller, Effect, Filter, Ledger, Options, Outcome
+from toolcrib.catalog import JsonObject, Tool, VisibleSet
+from toolcrib.config import ScriptSettings
+from toolcrib.crib.shared import SharedStore
+from toolcrib.sandbox import Language, Limits, Sandbox
+from toolcrib.schema import example_call, signature
+from toolcrib.scripts import Backends, EarlierCall, Naming, Runs, ScriptRunner
+
+if TYPE_CHECKING:
+    from toolcrib.crib.crib import Crib
+
+_MIB = 1024 * 1024
+_MOST_CALLS = 10_000
+_MOST_PRINTED = 32 * 1024
+
+
+def runner_of(
+    crib: "Crib", settings: ScriptSettings, shared: SharedStore, ledger: Ledger, instance: str
+) -> ScriptRunner:
+    """What runs scripts over a crib.
+
+    Args:
+        crib: The crib.
+        settings: The configuration's `scripts`.
+        shared: The store of runs.
+        ledger: Has the key that snapshots are sealed with.
+        instance: This process.
+    """
+    limits = Limits(
+        cpu=settings.seconds,
+        wall=settings.seconds,
+        total=settings.total_seconds,
+        memory=settings.memory_mb * _MIB,
+        calls=settings.calls,
+        output=_MOST_PRINTED,
+        result_bytes=crib.config.settings.result_budget or _MIB,
+    )
+
+    async def key() -> bytes:
+        await ledger.store()
+        return ledger.key
+
+    runs = Runs(
+        shared.opened,
+        key,
+        instance,
+        keep_seconds=settings.keep_seconds,
+        retention_days=crib.config.settings.journal.retention_days or 365,
+        settled=_Settled(crib),
+    )
+    return ScriptRunner(_Door(crib), _Names(crib), crib.registry.tool, backends(settings), _no_stubs, runs, limits)
+
+
+def backends(settings: ScriptSettings) -> Backends:
+    """What runs scripts of each language that the configuration allows."""
+    found: dict[Language, Sequence[Callable[[], Sandbox]]] = {
+        "python": (_monty, _cpython) if settings.full_python else (_monty,)
+    }
+    if settings.typescript:
+        found["typescript"] = (lambda: _deno("typescript"),)
+        found["javascript"] = (lambda: _deno("javascript"),)
+    return found
+
+
+def _monty() -> Sandbox:
+    from toolcrib.sandbox.monty.sandbox import MontySandbox
+
+    return MontySandbox()
+
+
+def _cpython() -> Sandbox:
+    from toolcrib.sandbox.cpython.sandbox import CPythonSandbox
+
+    return CPythonSandbox()
+
+
+def _deno(language: Language) -> Sandbox:
+    from toolcrib.sandbox.deno.sandbox import DenoSandbox
+
+    return DenoSandbox("typescript" if language == "typescript" else "javascript")
+
+
+def _no_stubs(tools: object, flat: object, language: object) -> str:
+    return ""
+
+
+class _Door:
+    """The crib as scripts reach it."""
+
+    def __init__(self, crib: "Crib") -> None:
+        self._crib = crib
+
+    async def tool(self, name: str, *, caller: Caller) -> Tool:
+        return await self._crib.tool(name, caller=caller)
+
+    async def call(self, name: str, arguments: JsonObject, caller: Caller, options: Options) -> Outcome:
+        return await self._crib.request("tools/call", name, arguments, caller, options)
+
+    async def search(self, query: str, limit: int, caller: Caller) -> list[JsonObject]:
+        answer = await self._crib.search(query, limit=limit, caller=caller)
+        return [_brief(found.tool) for found in answer.found]
+
+    async def details(self, name: str, caller: Caller) -> JsonObject:
+        tool = await self._crib.tool(name, caller=caller)
+        return {**_brief(tool), "example": example_call(tool.input_schema), "definition": tool.definition}
+
+    def effect(self, tool: Tool) -> Effect:
+        return self._crib.effect(tool)
+
+
+def _brief(tool: Tool) -> JsonObject:
+    return {
+        "id": tool.id,
+        "signature": signature(tool.id, tool.input_schema, tool.output_schema),
+        "description": tool.description,
+    }
+
+
+class _Names:
+    """The names that a caller's scripts may use; made once a visible set."""
+
+    def __init__(self, crib: "Crib") -> None:
+        self._crib = crib
+        self._known: tuple[VisibleSet, Naming] | None = None
+
+    def __call__(self, caller: Caller) -> Naming:
+        visible = self._crib.visible(caller)
+        if self._known is None or self._known[0] is not visible:
+            registry = self._crib.registry
+            tools = {
+                server: {each: raw for each, raw in registry.raw_names(server).items() if each in visible}
+                for server in registry.servers
+            }
+            self._known = (visible, Naming({server: ids for server, ids in tools.items() if ids}))
+        return self._known[1]
+
+
+class _Settled:
+    """What the journal has of a run's calls with effects."""
+
+    def __init__(self, crib: "Crib") -> None:
+        self._crib = crib
+
+    async def __call__(self, run: str) -> list[EarlierCall]:
+        entries = await self._crib.journal.entries(Filter(run=run), limit=_MOST_CALLS)
+        return [
+            EarlierCall(each.id, each.tool, each.digest, _state(each.state), None)
+            for each in reversed(entries)
+            if each.effect != "read" and each.state in ("started", "done", "failed", "unknown")
+        ]
+
+
+def _state(state: str) -> Literal["done", "failed", "unknown"]:
+    return "done" if state == "done" else "failed" if state == "failed" else "unknown"

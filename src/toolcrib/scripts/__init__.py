@@ -1,0 +1,22 @@
+"""Code mode: one script in place of many calls, walled in, and accounted for."""
+
+from toolcrib.scripts.calling import Door
+from toolcrib.scripts.naming import BUILT_IN, Naming, Stubs
+from toolcrib.scripts.outcome import MadeCall, RunOutcome
+from toolcrib.scripts.replaying import EarlierCall
+from toolcrib.scripts.runner import Backends, ScriptRunner
+from toolcrib.scripts.runs import Run, Runs
+
+__all__ = [
+    "BUILT_IN",
+    "Backends",
+    "Door",
+    "EarlierCall",
+    "MadeCall",
+    "Naming",
+    "Run",
+    "RunOutcome",
+    "Runs",
+    "ScriptRunner",
+    "Stubs",
+]

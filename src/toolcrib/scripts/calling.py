@@ -1,0 +1,223 @@
+"""The calls of one run: each goes through the broker, and the script is told what came of it."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, cast
+
+from toolcrib.broker import (
+    ApprovalWaitingError,
+    Call,
+    Caller,
+    Effect,
+    InvalidArgumentsError,
+    Options,
+    Outcome,
+    content_of,
+    text_of,
+    value_of,
+)
+from toolcrib.catalog import JsonObject, OnProgress, Tool
+from toolcrib.errors import DeniedError, ToolcribError, UnknownOutcomeError, UnknownToolError
+from toolcrib.sandbox import CallError, ScriptCall, StopError, SuspendError
+from toolcrib.scripts.arguments import as_object
+from toolcrib.scripts.outcome import MadeCall, MadeState
+from toolcrib.scripts.replaying import EarlierCall, Replay
+
+_MOST_SHOWN = 20
+_SEARCH_LIMIT = 8
+_MOST_FOUND = 50
+
+
+class Door(Protocol):
+    """What scripts reach of everything else; the crib's own front door."""
+
+    async def tool(self, name: str, *, caller: Caller) -> Tool:
+        """A tool by its id or another spelling of it."""
+        ...
+
+    async def call(self, name: str, arguments: JsonObject, caller: Caller, options: Options) -> Outcome:
+        """Call a tool, through the broker."""
+        ...
+
+    async def search(self, query: str, limit: int, caller: Caller) -> list[JsonObject]:
+        """What a search finds: id, signature and description of each."""
+        ...
+
+    async def details(self, name: str, caller: Caller) -> JsonObject:
+        """A tool's whole definition."""
+        ...
+
+    def effect(self, tool: Tool) -> Effect:
+        """What a call of a tool may do."""
+        ...
+
+
+class Keeping(Protocol):
+    """Keeps what calls with effects came to, so that a later run can be answered."""
+
+    async def keep(self, number: int, outcome: Outcome, again: EarlierCall | None) -> None:
+        """Keep one, by its number in the run; `again` is the call of an earlier run that it repeats."""
+        ...
+
+
+class ScriptCalls:
+    """Makes the calls of one run.
+
+    Args:
+        door: Where they go.
+        caller: Who runs the script; its calls are the script's.
+        flat: Tool ids by their flat names in the script.
+        replay: Answers what an earlier run did already.
+        keeping: Keeps results.
+        on_progress: Is told of each call that ended.
+
+    Attributes:
+        made: What was called, in the order in which it ended.
+        shown: Blocks that the script showed.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        caller: Caller,
+        flat: Mapping[str, str],
+        replay: Replay | None,
+        keeping: Keeping,
+        on_progress: OnProgress | None,
+    ) -> None:
+        self._door = door
+        self._caller = caller
+        self._flat = flat
+        self._replay = replay
+        self._keeping = keeping
+        self._on_progress = on_progress
+        self.made: list[MadeCall] = []
+        self.shown: list[JsonObject] = []
+        self.waiting = ""
+
+    async def __call__(self, call: ScriptCall) -> Any:
+        """Make a call.
+
+        Raises:
+            CallError: It failed; the script may catch it.
+            StopError: It must not be made, and the script must not go on.
+            SuspendError: It waits for an approval.
+        """
+        match call.name:
+            case "search_tools":
+                value = await self._looked(call, self._search)
+            case "get_tool_details":
+                value = await self._looked(call, self._details)
+            case "show":
+                value = self._show(call)
+            case "call_tool":
+                name, arguments = _inner(call)
+                value = await self._tool(call, name, arguments)
+            case name:
+                value = await self._tool(call, self._flat.get(name, name), None)
+        if self._on_progress is not None:
+            await self._on_progress(len(self.made), None, call.name)
+        return value
+
+    async def _tool(self, call: ScriptCall, name: str, arguments: JsonObject | None) -> Any:
+        effect: Effect = "unknown"
+        try:
+            tool = await self._door.tool(name, caller=self._caller)
+            effect = self._door.effect(tool)
+            given = as_object(tool, call.args, call.kwargs) if arguments is None else arguments
+            outcome, repeated = await self._called(call, tool, given)
+        except CallError as error:
+            self._file(call, name, effect, "failed", error.message)
+            raise
+        except StopError as error:
+            self._file(call, name, effect, "denied", str(error))
+            raise
+        except ApprovalWaitingError as error:
+            self.waiting = str(error)
+            self._file(call, name, effect, "waiting")
+            raise SuspendError(str(error)) from None
+        except DeniedError as error:
+            self._file(call, name, effect, "denied", str(error))
+            raise StopError(str(error)) from None
+        except ToolcribError as error:
+            unknown = isinstance(error, UnknownOutcomeError) and effect != "read"
+            self._file(call, name, effect, "unknown" if unknown else "failed", str(error))
+            raise _call_error(error, name) from None
+        state: MadeState = "repeated" if repeated else "failed" if outcome.is_error else "done"
+        self._file(call, tool.id, outcome.call.effect, state, text_of(outcome.result)[:300] if outcome.is_error else "")
+        if outcome.is_error:
+            data = outcome.result.get("structuredContent", content_of(outcome.result))
+            raise CallError(text_of(outcome.result) or f"{tool.id} failed.", tool=tool.id, data=data)
+        return value_of(outcome.result)
+
+    async def _called(self, call: ScriptCall, tool: Tool, arguments: JsonObject) -> tuple[Outcome, bool]:
+        """What came of a call, and whether an earlier run had made it."""
+        taken: list[EarlierCall] = []
+
+        def earlier(prepared: Call) -> Outcome | None:
+            found = self._replay.take(prepared) if self._replay is not None else None
+            if found is None:
+                return None
+            taken.append(found[0])
+            return found[1]
+
+        outcome = await self._door.call(tool.id, arguments, self._caller, Options(earlier=earlier))
+        if outcome.call.effect != "read":
+            await self._keeping.keep(call.number, outcome, taken[0] if taken else None)
+        return outcome, bool(taken)
+
+    async def _looked(self, call: ScriptCall, look: Callable[[ScriptCall], Awaitable[Any]]) -> Any:
+        try:
+            found = await look(call)
+        except ToolcribError as error:
+            self._file(call, call.name, "read", "failed", str(error))
+            raise _call_error(error, call.name) from None
+        self._file(call, call.name, "read", "done")
+        return found
+
+    async def _search(self, call: ScriptCall) -> list[JsonObject]:
+        given = _by_place(call, "query", "limit")
+        limit = given.get("limit")
+        most = min(limit, _MOST_FOUND) if isinstance(limit, int) and limit > 0 else _SEARCH_LIMIT
+        return await self._door.search(str(given.get("query") or ""), most, self._caller)
+
+    async def _details(self, call: ScriptCall) -> JsonObject:
+        given = _by_place(call, "name")
+        return await self._door.details(str(given.get("name") or ""), self._caller)
+
+    def _show(self, call: ScriptCall) -> None:
+        """Take blocks that the caller is to see as they are, such as an image of a result."""
+        for value in call.args:
+            for each in cast("list[Any]", value) if isinstance(value, list) else [value]:
+                if not isinstance(each, dict) or not isinstance(cast("JsonObject", each).get("type"), str):
+                    raise CallError(
+                        "show takes content blocks, such as those of a result with an image.", kind="TypeError"
+                    )
+                if len(self.shown) >= _MOST_SHOWN:
+                    raise CallError(f"A script may show {_MOST_SHOWN} blocks.", kind="ValueError")
+                self.shown.append(cast("JsonObject", each))
+
+    def _file(self, call: ScriptCall, name: str, effect: Effect, state: MadeState, detail: str = "") -> None:
+        self.made.append(MadeCall(call.number, name, call.line, effect, state, detail))
+
+
+def _inner(call: ScriptCall) -> tuple[str, JsonObject]:
+    """Id and arguments of a `call_tool` inside a script."""
+    given = _by_place(call, "name", "arguments")
+    name, arguments = given.get("name"), given.get("arguments")
+    if not isinstance(name, str) or not (arguments is None or isinstance(arguments, dict)):
+        raise CallError("call_tool takes a tool's id and an object of arguments.", kind="TypeError", tool="call_tool")
+    return name, cast("JsonObject", arguments or {})
+
+
+def _by_place(call: ScriptCall, *names: str) -> JsonObject:
+    """Arguments by name, those without one by their place; a single object in their place is taken for all."""
+    if len(call.args) == 1 and isinstance(call.args[0], dict) and not call.kwargs:
+        return cast("JsonObject", call.args[0])
+    return {**dict(zip(names, call.args, strict=False)), **call.kwargs}
+
+
+def _call_error(error: ToolcribError, name: str) -> CallError:
+    data: Any = error.to_json()
+    tool = error.tool.id if isinstance(error, InvalidArgumentsError) else name
+    kind = "AttributeError" if isinstance(error, UnknownToolError) else "ToolError"
+    return CallError(str(error), kind=kind, tool=tool, data=data)

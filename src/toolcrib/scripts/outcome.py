@@ -1,0 +1,83 @@
+"""How a run ended, as whoever asked for it is told."""
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from toolcrib.broker import Effect
+from toolcrib.catalog import JsonObject
+from toolcrib.sandbox import Fault, Finding, Language, Status
+
+MadeState = Literal["done", "failed", "waiting", "unknown", "denied", "cancelled", "repeated"]
+"""How a call of a script ended; `repeated`: it was made by an earlier run, whose result was given again."""
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """A call that a script made.
+
+    Attributes:
+        number: Its place in the run, from 1.
+        name: The tool's id, or one of the built-in functions.
+        line: Line of the script, where it is known.
+        effect: What it may have done.
+        state: How it ended.
+        detail: What went wrong; empty when nothing did.
+    """
+
+    number: int
+    name: str
+    line: int | None
+    effect: Effect
+    state: MadeState
+    detail: str = ""
+
+    def to_json(self) -> JsonObject:
+        """All members, by name."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended, and what came of it.
+
+    Attributes:
+        run: Names the run; empty where nothing was run.
+        language: What the script is written in.
+        sandbox: Where it ran.
+        status: How it ended.
+        value: The final value.
+        cut: What was left out of the value, in words.
+        output: What was printed.
+        output_cut: Bytes of it that were left out.
+        shown: Content blocks that it showed.
+        findings: What was found before it ran.
+        fault: Why it failed.
+        calls: Every call that it made.
+        seconds: How long it took.
+        waiting: What a run that was put to sleep waits for, in words.
+    """
+
+    run: str
+    language: Language
+    sandbox: str
+    status: Status
+    value: Any = None
+    cut: str = ""
+    output: str = ""
+    output_cut: int = 0
+    shown: tuple[JsonObject, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    fault: Fault | None = None
+    calls: tuple[MadeCall, ...] = ()
+    seconds: float = 0.0
+    waiting: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the script came to its end."""
+        return self.status == "ok"
+
+    @property
+    def effects(self) -> tuple[MadeCall, ...]:
+        """The calls that may have changed something."""
+        return tuple(call for call in self.calls if call.effect != "read")

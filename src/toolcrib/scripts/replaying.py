@@ -1,0 +1,71 @@
+"""Calls of an earlier run that are not made again: each recorded call answers once, in order."""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from toolcrib.broker import Call, Outcome
+from toolcrib.catalog import JsonObject
+from toolcrib.sandbox import StopError
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCall:
+    """A call with effects of an earlier run.
+
+    Attributes:
+        call_id: The call.
+        tool_id: The tool.
+        digest: Equal for calls that ask for the same, as the journal has it.
+        state: Whether it was done, the tool failed, or nobody knows what it did.
+        result: What it came to; None where that is not kept any more.
+    """
+
+    call_id: str
+    tool_id: str
+    digest: str
+    state: Literal["done", "failed", "unknown"]
+    result: JsonObject | None
+
+
+class Replay:
+    """Answers calls of a run from those of an earlier one.
+
+    Args:
+        run: The earlier run.
+        calls: Its calls with effects, in order.
+        digest: Gives a call's digest, as the journal has it.
+    """
+
+    def __init__(self, run: str, calls: Sequence[EarlierCall], digest: Callable[[Call], str]) -> None:
+        self._run = run
+        self._digest = digest
+        self._calls: dict[str, deque[EarlierCall]] = {}
+        for call in calls:
+            self._calls.setdefault(call.digest, deque()).append(call)
+
+    def take(self, call: Call) -> tuple[EarlierCall, Outcome] | None:
+        """What an earlier run's call of the same came to, or None where there is none: then it is to be made.
+
+        Raises:
+            StopError: Nobody knows what the earlier call did, or its result is not kept any more.
+        """
+        if call.effect == "read":
+            return None
+        known = self._calls.get(self._digest(call))
+        if not known:
+            return None
+        earlier = known.popleft()
+        if earlier.state == "unknown":
+            raise StopError(
+                f"{call.target} was called with these arguments in run {self._run}, and nobody knows whether that took "
+                "effect. Look first; then run without retry_of, from where it is safe to go on."
+            )
+        if earlier.result is None:
+            raise StopError(
+                f"{call.target} was called with these arguments in run {self._run}, and its result is not kept "
+                "any more. Run without retry_of, from where it is safe to go on."
+            )
+        kind = "tool_error" if earlier.state == "failed" else "result"
+        return earlier, Outcome(kind, earlier.result, call)

@@ -1,0 +1,253 @@
+"""`ScriptRunner`: checks a script, runs it behind a wall, and accounts for what it has done."""
+
+import secrets
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
+
+import anyio
+
+from toolcrib.broker import Caller
+from toolcrib.broker import Outcome as CallOutcome
+from toolcrib.catalog import OnProgress, Tool
+from toolcrib.errors import StoreError, UsageError
+from toolcrib.sandbox import Finding, Language, Limits, Outcome, Sandbox
+from toolcrib.scripts.calling import Door, ScriptCalls
+from toolcrib.scripts.naming import Named, Naming, Stubs
+from toolcrib.scripts.outcome import MadeCall, RunOutcome
+from toolcrib.scripts.replaying import EarlierCall, Replay
+from toolcrib.scripts.runs import Runs, RunState
+
+Backends = Mapping[Language, Sequence[Callable[[], Sandbox]]]
+"""What runs scripts of a language: the first, and what takes those that it refuses before they run."""
+
+_REFUSED = frozenset({"unsupported", "syntax", "missing-module"})
+"""Rules of findings that another back-end of the language may not have."""
+
+
+class ScriptRunner:
+    """Runs scripts over the tools that their callers may know of.
+
+    Args:
+        door: Where the calls of scripts go.
+        naming: Gives the names of the tools that a caller may know of.
+        read: Gives a tool by its id.
+        backends: What runs scripts.
+        stubs: Makes the types of tools.
+        runs: Keeps runs on record; None keeps none.
+        limits: What a run may use up.
+    """
+
+    def __init__(
+        self,
+        door: Door,
+        naming: Callable[[Caller], Naming],
+        read: Callable[[str], Tool],
+        backends: Backends,
+        stubs: Stubs,
+        runs: Runs | None,
+        limits: Limits,
+    ) -> None:
+        self._door = door
+        self._naming = naming
+        self._read = read
+        self._backends = backends
+        self._stubs = stubs
+        self._runs = runs
+        self._limits = limits
+        self._started: dict[tuple[Language, int], Sandbox] = {}
+        self._starting = anyio.Lock()
+
+    @property
+    def languages(self) -> tuple[Language, ...]:
+        """The languages that scripts may be written in."""
+        return tuple(self._backends)
+
+    async def check(self, code: str, language: Language, caller: Caller) -> list[Finding]:
+        """What is wrong with a script, as far as can be told before it runs; nothing is called.
+
+        Raises:
+            UsageError: There is nothing to run, or nothing runs that language.
+            SandboxError: Nothing on this machine can.
+        """
+        _, _, findings = await self._looked_at(code, language, caller)
+        return findings
+
+    async def run(
+        self,
+        code: str,
+        language: Language,
+        caller: Caller,
+        *,
+        retry_of: str = "",
+        on_progress: OnProgress | None = None,
+    ) -> RunOutcome:
+        """Run a script to its end, whatever that is.
+
+        Args:
+            code: The script.
+            language: What it is written in.
+            caller: Who runs it.
+            retry_of: An earlier run: what that did with effects is not done again, where tool and arguments are
+                equal. One that sleeps is taken up where it stands.
+            on_progress: Is told of each call that ended.
+
+        Raises:
+            UsageError: There is nothing to run, nothing runs that language, or there is no such run.
+            SandboxError: Nothing on this machine can.
+            StoreError: The run can't be recorded.
+        """
+        if retry_of and self._runs is not None:
+            earlier = await self._runs.find(retry_of, caller)
+            if earlier.status == "suspended":
+                return await self._go_on(earlier.id, earlier.code, earlier.language, caller, on_progress)
+        elif retry_of:
+            raise UsageError("No runs are kept here, so none can be repeated.", hint="Leave retry_of out.")
+        sandbox, named, findings = await self._looked_at(code, language, caller)
+        name = sandbox.description.name
+        if any(finding.is_error for finding in findings):
+            return RunOutcome("", language, name, "rejected", findings=tuple(findings))
+        record = _Record(f"run_{secrets.token_hex(6)}", caller, self._runs)
+        await record.begin(language, name, code, retry_of)
+        replay = await self._replay(retry_of)
+        calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress)
+        async with record.broken_off():
+            outcome = await sandbox.run(code, named.names, calls, limits=self._limits)
+        return await record.settled(_told(record.run, language, name, findings, calls, outcome), outcome.snapshot)
+
+    async def _go_on(
+        self, run: str, code: str, language: Language, caller: Caller, on_progress: OnProgress | None
+    ) -> RunOutcome:
+        """Take up a run that sleeps."""
+        assert self._runs is not None
+        sandbox, named, findings = await self._looked_at(code, language, caller)
+        snapshot = await self._runs.wake(run, caller)
+        record = _Record(run, caller, self._runs)
+        calls = ScriptCalls(self._door, record.caller, named.flat, None, record, on_progress)
+        async with record.broken_off():
+            outcome = await sandbox.resume(snapshot, named.names, calls, limits=self._limits)
+        told = _told(run, language, sandbox.description.name, findings, calls, outcome)
+        return await record.settled(told, outcome.snapshot)
+
+    async def aclose(self) -> None:
+        """End every process that runs scripts."""
+        for sandbox in self._started.values():
+            await sandbox.aclose()
+        self._started.clear()
+
+    async def _looked_at(self, code: str, language: Language, caller: Caller) -> tuple[Sandbox, Named, list[Finding]]:
+        """Where a script is to run, what it names, and what is wrong with it.
+
+        One that the first back-end refuses for what its dialect lacks is looked at by the next; never by one
+        behind a weaker wall, since only the operator sets a further one up.
+        """
+        if not code.strip():
+            raise UsageError("There is nothing to run: the script is empty.")
+        if language not in self._backends:
+            known = ", ".join(self._backends) or "none"
+            raise UsageError(f"Scripts can't be written in {language} here.", hint=f"Languages: {known}.")
+        named = self._naming(caller).named(code, self._read, self._stubs, language)
+        first: tuple[Sandbox, Named, list[Finding]] | None = None
+        for place in range(len(self._backends[language])):
+            sandbox = await self._sandbox(language, place)
+            findings = await sandbox.check(code, named.names)
+            first = first or (sandbox, named, findings)
+            wrong = [finding for finding in findings if finding.is_error]
+            if not wrong:
+                return sandbox, named, findings
+            if not all(finding.rule in _REFUSED for finding in wrong):
+                break
+        assert first is not None
+        return first
+
+    async def _sandbox(self, language: Language, place: int) -> Sandbox:
+        async with self._starting:
+            known = self._started.get((language, place))
+            if known is None:
+                known = self._backends[language][place]()
+                await known.start()
+                self._started[language, place] = known
+            return known
+
+    async def _replay(self, retry_of: str) -> Replay | None:
+        if not retry_of or self._runs is None:
+            return None
+        return Replay(retry_of, await self._runs.earlier(retry_of), await self._runs.digest())
+
+
+class _Record:
+    """One run's place in what is kept of runs, if they are kept.
+
+    Attributes:
+        run: Names the run.
+        caller: Who makes its calls.
+    """
+
+    def __init__(self, run: str, caller: Caller, runs: Runs | None) -> None:
+        self.run = run
+        self.caller = replace(caller, origin="script", run=run)
+        self._runs = runs
+
+    async def begin(self, language: Language, sandbox: str, code: str, retry_of: str) -> None:
+        """Put the run on record."""
+        if self._runs is not None:
+            await self._runs.begin(self.run, self.caller, language, sandbox, code, retry_of)
+
+    async def keep(self, number: int, outcome: CallOutcome, again: EarlierCall | None) -> None:
+        """See `Keeping.keep`; a result that can't be kept stops a later run that would repeat the call."""
+        if self._runs is None:
+            return
+        call, state = outcome.call, "failed" if outcome.is_error else "done"
+        with suppress(StoreError):
+            digest = (await self._runs.digest())(call)
+            call_id = call.id if again is None else again.call_id
+            await self._runs.keep(self.run, number, EarlierCall(call_id, call.target, digest, state, outcome.result))
+
+    async def settled(self, told: RunOutcome, snapshot: bytes | None) -> RunOutcome:
+        """Record how the run ended, and pass that on."""
+        status: RunState = "ok" if told.ok else "suspended" if told.status == "suspended" else "failed"
+        detail = told.waiting or (f"{told.fault.kind}: {told.fault.message}" if told.fault else "")
+        await self._end(status, told.output, detail, snapshot if status == "suspended" else None)
+        return told
+
+    @asynccontextmanager
+    async def broken_off(self) -> AsyncGenerator[None]:
+        """Record that the run was given up, when it is."""
+        try:
+            yield
+        except BaseException:
+            await self._end("failed", "", "It was given up.", None)
+            raise
+
+    async def _end(self, status: RunState, output: str, detail: str, snapshot: bytes | None) -> None:
+        if self._runs is not None:
+            with anyio.CancelScope(shield=True), suppress(StoreError):
+                await self._runs.end(self.run, status, output, detail, snapshot)
+
+
+def _told(
+    run: str, language: Language, sandbox: str, findings: Sequence[Finding], calls: ScriptCalls, outcome: Outcome
+) -> RunOutcome:
+    """What is told of a run."""
+    ended = {call.number for call in calls.made}
+    given_up = [
+        MadeCall(each.number, each.name, each.line, "unknown", "cancelled")
+        for each in outcome.calls
+        if each.number not in ended and each.state == "cancelled"
+    ]
+    return RunOutcome(
+        run,
+        language,
+        sandbox,
+        outcome.status,
+        outcome.value,
+        outcome.cut,
+        outcome.output,
+        outcome.output_cut,
+        tuple(calls.shown),
+        tuple(findings),
+        outcome.fault,
+        tuple(sorted([*calls.made, *given_up], key=lambda call: call.number)),
+        outcome.usage.wall,
+        calls.waiting,
+    )

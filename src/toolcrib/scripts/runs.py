@@ -1,0 +1,255 @@
+"""Runs on record: the script, how it ended, what its calls came to, and what a sleeping one goes on from."""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import anyio
+import anyio.to_thread
+
+from toolcrib.broker import Call, Caller, keyed_digest
+from toolcrib.errors import SandboxError, UsageError, shown
+from toolcrib.sandbox import Language
+from toolcrib.scripts.replaying import EarlierCall
+from toolcrib.store import Store
+
+RunState = Literal["running", "ok", "failed", "suspended", "unknown"]
+"""How a run stands; `unknown`: Toolcrib ended while it ran."""
+
+_MOST_RESULT = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run, as it stands on record.
+
+    Attributes:
+        id: Names it.
+        principal: Who ran it.
+        conversation: In which conversation.
+        language: What the script is written in.
+        sandbox: Where it ran.
+        code: The script.
+        retry_of: The run that it repeats; empty for none.
+        status: How it stands.
+        output: What it printed.
+        detail: What went wrong, or what it waits for.
+        started_at: Seconds since 1970.
+        ended_at: The same; None while it runs.
+    """
+
+    id: str
+    principal: str
+    conversation: str
+    language: Language
+    sandbox: str
+    code: str
+    retry_of: str
+    status: RunState
+    output: str
+    detail: str
+    started_at: float
+    ended_at: float | None
+
+
+class Runs:
+    """The runs of a state directory.
+
+    Args:
+        opened: Gives the store that instances share.
+        key: Gives what snapshots are sealed with; it survives a restart.
+        instance: This process.
+        keep_seconds: How long results and snapshots are kept.
+        retention_days: How long a run is on record.
+        settled: Gives the ids of calls with effects of a run, with tool and state, as the journal has them.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[], Awaitable[Store]],
+        key: Callable[[], Awaitable[bytes]],
+        instance: str,
+        *,
+        keep_seconds: float,
+        retention_days: float,
+        settled: Callable[[str], Awaitable[list[EarlierCall]]],
+    ) -> None:
+        self._opened = opened
+        self._key = key
+        self._instance = instance
+        self._keep = keep_seconds
+        self._retention = retention_days * 86_400
+        self._settled = settled
+        self._ready: Store | None = None
+        self._lock = anyio.Lock()
+
+    async def begin(self, run: str, caller: Caller, language: Language, sandbox: str, code: str, retry_of: str) -> None:
+        """Put a run on record.
+
+        Raises:
+            StoreError: It can't be recorded.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        row: dict[str, Any] = {
+            "id": run,
+            "instance": self._instance,
+            "principal": caller.principal.name,
+            "conversation": caller.conversation,
+            "language": language,
+            "sandbox": sandbox,
+            "code": code,
+            "retry_of": retry_of,
+            "status": "running",
+            "output": "",
+            "detail": "",
+            "started_at": store.clock(),
+            "seal": "",
+        }
+        await store.write(tables.add, row)
+
+    async def end(self, run: str, status: RunState, output: str, detail: str, snapshot: bytes | None = None) -> None:
+        """Record how a run ended, or that it sleeps.
+
+        Raises:
+            StoreError: It can't be recorded.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        ended = store.clock()
+        seal = "" if snapshot is None else await self._seal(run, snapshot, ended)
+        values = {"status": status, "output": output, "detail": detail, "ended_at": ended, "snapshot": snapshot}
+        await store.write(tables.change, run, {**values, "seal": seal})
+
+    async def keep(self, run: str, number: int, call: EarlierCall) -> None:
+        """Keep what a call of a run came to.
+
+        Raises:
+            StoreError: It can't be kept.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        text = json.dumps(call.result, ensure_ascii=False)
+        row = {
+            "run": run,
+            "call_id": call.call_id,
+            "number": number,
+            "tool": call.tool_id,
+            "digest": call.digest,
+            "state": call.state,
+            "result": text.encode("utf-8", "replace").decode() if len(text) <= _MOST_RESULT else None,
+            "expires_at": store.clock() + self._keep,
+        }
+        await store.write(tables.keep_result, row)
+
+    async def digest(self) -> Callable[[Call], str]:
+        """What gives a call's digest, as the journal has it.
+
+        Raises:
+            StoreError: The key can't be read.
+        """
+        key = await self._key()
+        return lambda call: keyed_digest(call, key)
+
+    async def find(self, run: str, caller: Caller) -> Run:
+        """A run of the caller's principal.
+
+        Raises:
+            UsageError: There is none; another principal's is as unknown as one that never was.
+            StoreError: The store can't be read.
+        """
+        return _run(await self._row(run, caller))
+
+    async def newest(self, principal: str | None = None, *, limit: int = 50) -> list[Run]:
+        """The newest runs, of one principal or of all.
+
+        Raises:
+            StoreError: The store can't be read.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        return [_run(row) for row in await store.read(tables.newest, principal, limit)]
+
+    async def earlier(self, run: str) -> list[EarlierCall]:
+        """The calls with effects of a run, in order, with what they came to where that is kept.
+
+        Raises:
+            StoreError: The store can't be read.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        kept = {row["call_id"]: row for row in await store.read(tables.results, run, store.clock())}
+        calls = [
+            EarlierCall(row["call_id"], row["tool"], row["digest"], row["state"], _loaded(row["result"]))
+            for row in kept.values()
+        ]
+        # What left and was not answered to the script before the process ended is in the journal alone.
+        return [*calls, *(each for each in await self._settled(run) if each.call_id not in kept)]
+
+    async def wake(self, run: str, caller: Caller) -> bytes:
+        """What a sleeping run goes on from; it is awake from then on, whoever else asks.
+
+        Raises:
+            UsageError: It does not sleep, or has slept too long.
+            SandboxError: What is stored is not what was put to sleep.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        row = await self._row(run, caller)
+        if row["status"] != "suspended" or row["snapshot"] is None:
+            raise UsageError(f"Run {run} does not wait for anything.")
+        if row["ended_at"] + self._keep <= store.clock():
+            raise UsageError(f"Run {run} has waited too long.", hint="Run the script again with retry_of.")
+        seal = await self._seal(run, row["snapshot"], row["ended_at"])
+        if not hmac.compare_digest(seal, row["seal"]):
+            raise SandboxError(f"What run {run} goes on from was altered.", hint="Run the script again with retry_of.")
+        if not await store.write(tables.take, run, "suspended", "running"):
+            raise UsageError(f"Run {run} was taken up by somebody else.")
+        return row["snapshot"]
+
+    async def _row(self, run: str, caller: Caller) -> dict[str, Any]:
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        row = await store.read(tables.find, run, caller.principal.name)
+        if row is None:
+            raise UsageError(f"There is no run {shown(run)}.", hint="Run the script without retry_of.")
+        return row
+
+    async def _seal(self, run: str, snapshot: bytes, ended_at: float) -> str:
+        key = hmac.digest(await self._key(), b"toolcrib snapshot", "sha256")
+        return hmac.digest(key, f"{run}\0{ended_at!r}\0".encode() + hashlib.sha256(snapshot).digest(), "sha256").hex()
+
+    async def _store(self) -> Store:
+        store = await self._opened()
+        if store is not self._ready:
+            async with self._lock:
+                if store is not self._ready:
+                    await anyio.to_thread.run_sync(self._prepare, store)
+                    self._ready = store
+        return store
+
+    def _prepare(self, store: Store) -> None:
+        from toolcrib.scripts import tables
+
+        store.ensure("scripts", tables.VERSION, tables.METADATA)
+        now = store.clock()
+        with store.transaction(write=True) as connection:
+            tables.prune(connection, now, now - self._retention)
+
+
+def _run(row: dict[str, Any]) -> Run:
+    return Run(**{name: row[name] for name in Run.__dataclass_fields__})
+
+
+def _loaded(text: str | None) -> Any:
+    return None if text is None else json.loads(text)

@@ -1,0 +1,112 @@
+"""The tables of runs, and the statements over them; the only module here that needs SQLAlchemy."""
+
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Float,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Row,
+    String,
+    Table,
+    Text,
+    delete,
+    insert,
+    select,
+    update,
+)
+
+VERSION = 1
+METADATA = MetaData()
+
+_RUNS = Table(
+    "runs",
+    METADATA,
+    Column("id", String, primary_key=True),
+    Column("instance", String, nullable=False),
+    Column("principal", String, nullable=False),
+    Column("conversation", String, nullable=False),
+    Column("language", String, nullable=False),
+    Column("sandbox", String, nullable=False),
+    Column("code", Text, nullable=False),
+    Column("retry_of", String, nullable=False),
+    Column("status", String, nullable=False),
+    Column("output", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    Column("started_at", Float, nullable=False, index=True),
+    Column("ended_at", Float),
+    Column("snapshot", LargeBinary),
+    Column("seal", String, nullable=False),
+)
+_RESULTS = Table(
+    "run_results",
+    METADATA,
+    Column("run", String, primary_key=True),
+    Column("call_id", String, primary_key=True),
+    Column("number", Integer, nullable=False),
+    Column("tool", String, nullable=False),
+    Column("digest", String, nullable=False),
+    Column("state", String, nullable=False),
+    Column("result", Text),
+    Column("expires_at", Float, nullable=False, index=True),
+)
+
+
+def add(connection: Connection, run: dict[str, Any]) -> None:
+    """Insert a run."""
+    connection.execute(insert(_RUNS).values(run))
+
+
+def change(connection: Connection, run: str, values: dict[str, Any]) -> None:
+    """Change members of a run."""
+    connection.execute(update(_RUNS).where(_RUNS.c.id == run).values(values))
+
+
+def take(connection: Connection, run: str, status: str, to: str) -> bool:
+    """Change a run's status if it is the one that is expected; whether it was."""
+    changed = update(_RUNS).where(_RUNS.c.id == run, _RUNS.c.status == status).values(status=to)
+    return connection.execute(changed).rowcount == 1
+
+
+def find(connection: Connection, run: str, principal: str) -> dict[str, Any] | None:
+    """A principal's run, or None."""
+    row = connection.execute(select(_RUNS).where(_RUNS.c.id == run, _RUNS.c.principal == principal)).first()
+    return None if row is None else _members(row)
+
+
+def newest(connection: Connection, principal: str | None, limit: int) -> list[dict[str, Any]]:
+    """The newest runs, of one principal or of all, without their snapshots."""
+    columns = [column for column in _RUNS.c if column.name != "snapshot"]
+    wanted = select(*columns).order_by(_RUNS.c.started_at.desc()).limit(limit)
+    if principal is not None:
+        wanted = wanted.where(_RUNS.c.principal == principal)
+    return [_members(row) for row in connection.execute(wanted)]
+
+
+def keep_result(connection: Connection, row: dict[str, Any]) -> None:
+    """Insert what a call of a run came to, in place of an earlier answer to the same call."""
+    same = (_RESULTS.c.run == row["run"], _RESULTS.c.call_id == row["call_id"])
+    connection.execute(delete(_RESULTS).where(*same))
+    connection.execute(insert(_RESULTS).values(row))
+
+
+def results(connection: Connection, run: str, now: float) -> list[dict[str, Any]]:
+    """What the calls of a run came to, in order; of what has expired, that it was made."""
+    rows = connection.execute(select(_RESULTS).where(_RESULTS.c.run == run).order_by(_RESULTS.c.number))
+    found = [_members(row) for row in rows]
+    return [row if row["expires_at"] > now else {**row, "result": None} for row in found]
+
+
+def prune(connection: Connection, now: float, oldest: float) -> None:
+    """Drop results that have expired, and runs that began before `oldest`, with all that belongs to them."""
+    connection.execute(update(_RESULTS).where(_RESULTS.c.expires_at <= now).values(result=None))
+    old = select(_RUNS.c.id).where(_RUNS.c.started_at < oldest)
+    connection.execute(delete(_RESULTS).where(_RESULTS.c.run.in_(old)))
+    connection.execute(delete(_RUNS).where(_RUNS.c.started_at < oldest))
+
+
+def _members(row: Row[Any]) -> dict[str, Any]:
+    return {str(name): value for name, value in row._mapping.items()}  # pyright: ignore[reportPrivateUsage]  the documented access by name
