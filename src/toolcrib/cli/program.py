@@ -19,6 +19,7 @@ COMMANDS = {
     "search": "Find tools by what they do.",
     "show": "Show the whole definition of a tool.",
     "call": "Call a tool.",
+    "run": "Run a script over the tools.",
     "tokens": "Count what the tools cost a model, with and without Toolcrib.",
     "approve": "List the calls that wait for an approval; approve or deny them.",
     "journal": "Show the calls that were made, and what became of them.",

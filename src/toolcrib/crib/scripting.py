@@ -1,7 +1,7 @@
 """Code mode over one crib: where scripts run, what they may call, and what is kept of them."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from toolcrib.broker import Caller, Effect, Filter, Ledger, Options, Outcome
 from toolcrib.catalog import JsonObject, Tool, VisibleSet
@@ -149,11 +149,7 @@ class _Settled:
     async def __call__(self, run: str) -> list[EarlierCall]:
         entries = await self._crib.journal.entries(Filter(run=run), limit=_MOST_CALLS)
         return [
-            EarlierCall(each.id, each.tool, each.digest, _state(each.state), None)
+            EarlierCall(each.id, each.tool, each.digest, "done" if each.state == "done" else "unknown", None)
             for each in reversed(entries)
-            if each.effect != "read" and each.state in ("started", "done", "failed", "unknown")
+            if each.effect != "read" and each.state in ("started", "done", "unknown")
         ]
-
-
-def _state(state: str) -> Literal["done", "failed", "unknown"]:
-    return "done" if state == "done" else "failed" if state == "failed" else "unknown"

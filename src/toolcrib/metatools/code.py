@@ -1,5 +1,6 @@
 """`run_code`: what a model reads of the tool that runs scripts, and of what came of one."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,10 @@ RUN_CODE = "run_code"
 
 _ABOUT = (
     "Run a script over the tools, in place of many calls: what it loops over, filters and joins stays out of the "
-    "conversation, and only what it prints and its last expression come back. A tool is an async function under its id: "
-    "await tickets.get_ticket(ticket='WEB-1'); several at once with asyncio.gather. A result is its structured content, "
-    "else parsed JSON or text; a failed call raises ToolError (.message .tool .data). search_tools(query), "
-    "get_tool_details(id), call_tool(id, arguments) and show(block) are there too. No files, no network, no packages, no "
-    "yield, no class inheritance."
+    "conversation; what it prints and its last expression come back. A tool is an async function by its id: await "
+    "tickets.get_ticket(ticket='WEB-1'); several at once with asyncio.gather. A result is its structured content, else "
+    "parsed JSON or text; a failed call raises ToolError (.message .tool .data). Async too: search_tools(query), "
+    "get_tool_details(id), call_tool(id, arguments), show(block). No files, network, packages, yield or inheritance."
 )
 _MOST_CALLS_TOLD = 40
 _MOST_DETAIL = 200
@@ -117,9 +117,10 @@ def _calls(outcome: "RunOutcome") -> Iterator[str]:
     if not effects:
         yield f"{head}, none with effects."
         return
-    if outcome.ok and all(call.state == "done" for call in effects) and len(effects) > _MOST_CALLS_TOLD:
-        names = sorted({call.name for call in effects})
-        yield f"{head}, {len(effects)} with effects, all done: {', '.join(names)}."
+    if outcome.ok and all(call.state == "done" for call in effects):
+        counts = Counter(call.name for call in effects)
+        names = ", ".join(f"{name} ×{count}" if count > 1 else name for name, count in counts.items())
+        yield f"{head}, with effects, all done: {names}."
         return
     yield f"{head}, with effects:"
     for call in effects[:_MOST_CALLS_TOLD]:

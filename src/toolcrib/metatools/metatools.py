@@ -38,6 +38,8 @@ from toolcrib.search import decode_cursor, encode_cursor
 if TYPE_CHECKING:
     from toolcrib.sandbox import Language
 
+_LANGUAGES: "dict[str, Language]" = {"python": "python", "typescript": "typescript", "javascript": "javascript"}
+
 CHANGES_META = "toolcrib/changes"
 """Member of a result's `_meta` that tells what was mended in the arguments."""
 
@@ -85,7 +87,7 @@ class MetaTools:
         scripts = self._crib.config.settings.scripts
         if not scripts.enabled:
             return ()
-        return ("python", "typescript", "javascript") if scripts.typescript else ("python",)
+        return tuple(_LANGUAGES.values()) if scripts.typescript else ("python",)
 
     def knows(self, name: str) -> bool:
         """Whether that is one of the constant tools."""
@@ -199,8 +201,8 @@ class MetaTools:
         if not code:
             raise UsageError(f"{RUN_CODE} needs the script as `code`.")
         wanted = text(arguments, "language") or self._languages[0]
-        language = next((each for each in self._languages if each == wanted.lower()), None)
-        if language is None:
+        language = _LANGUAGES.get(wanted.lower())
+        if language not in self._languages:
             raise UsageError(f"Scripts can't be written in {shown(wanted)}.", hint=f"Use {', '.join(self._languages)}.")
         retry_of = text(arguments, "retry_of") or ""
         outcome = await self._crib.run_code(

@@ -161,7 +161,7 @@ class ScriptCalls:
             return found[1]
 
         outcome = await self._door.call(tool.id, arguments, self._caller, Options(earlier=earlier))
-        if outcome.call.effect != "read":
+        if outcome.call.effect != "read" and not outcome.is_error:
             await self._keeping.keep(call.number, outcome, taken[0] if taken else None)
         return outcome, bool(taken)
 

@@ -81,3 +81,18 @@ class RunOutcome:
     def effects(self) -> tuple[MadeCall, ...]:
         """The calls that may have changed something."""
         return tuple(call for call in self.calls if call.effect != "read")
+
+    def to_json(self) -> JsonObject:
+        """All of it, by name."""
+        plain = ("run", "language", "sandbox", "status", "value", "cut", "output", "output_cut", "seconds", "waiting")
+        return {
+            **{name: getattr(self, name) for name in plain},
+            "shown": list(self.shown),
+            "findings": [_members(each) for each in self.findings],
+            "fault": None if self.fault is None else _members(self.fault),
+            "calls": [call.to_json() for call in self.calls],
+        }
+
+
+def _members(value: Finding | Fault) -> JsonObject:
+    return {name: getattr(value, name) for name in value.__dataclass_fields__}

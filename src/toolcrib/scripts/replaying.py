@@ -1,4 +1,5 @@
-"""Calls of an earlier run that are not made again: each recorded call answers once, in order."""
+"""Calls of an earlier run that are not made again: each that was done answers once, in order. What failed there is
+tried again."""
 
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -18,14 +19,14 @@ class EarlierCall:
         call_id: The call.
         tool_id: The tool.
         digest: Equal for calls that ask for the same, as the journal has it.
-        state: Whether it was done, the tool failed, or nobody knows what it did.
+        state: Whether it was done, or nobody knows what it did.
         result: What it came to; None where that is not kept any more.
     """
 
     call_id: str
     tool_id: str
     digest: str
-    state: Literal["done", "failed", "unknown"]
+    state: Literal["done", "unknown"]
     result: JsonObject | None
 
 
@@ -67,5 +68,4 @@ class Replay:
                 f"{call.target} was called with these arguments in run {self._run}, and its result is not kept "
                 "any more. Run without retry_of, from where it is safe to go on."
             )
-        kind = "tool_error" if earlier.state == "failed" else "result"
-        return earlier, Outcome(kind, earlier.result, call)
+        return earlier, Outcome("result", earlier.result, call)

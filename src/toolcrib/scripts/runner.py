@@ -197,11 +197,11 @@ class _Record:
         """See `Keeping.keep`; a result that can't be kept stops a later run that would repeat the call."""
         if self._runs is None:
             return
-        call, state = outcome.call, "failed" if outcome.is_error else "done"
+        call = outcome.call
         with suppress(StoreError):
             digest = (await self._runs.digest())(call)
             call_id = call.id if again is None else again.call_id
-            await self._runs.keep(self.run, number, EarlierCall(call_id, call.target, digest, state, outcome.result))
+            await self._runs.keep(self.run, number, EarlierCall(call_id, call.target, digest, "done", outcome.result))
 
     async def settled(self, told: RunOutcome, snapshot: bytes | None) -> RunOutcome:
         """Record how the run ended, and pass that on."""

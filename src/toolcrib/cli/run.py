@@ -1,0 +1,116 @@
+"""`toolcrib run`: run a script over the tools."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from toolcrib.cli import session
+from toolcrib.cli.asking import terminal_approver
+from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
+from toolcrib.cli.progress import call_progress
+from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.troubles import FAILED
+from toolcrib.config import Config
+from toolcrib.errors import UsageError, shown
+
+if TYPE_CHECKING:
+    from toolcrib.sandbox import Finding, Language
+    from toolcrib.scripts import RunOutcome
+
+_LANGUAGES: "dict[str, Language]" = {".py": "python", ".ts": "typescript", ".js": "javascript"}
+_NAMED: "dict[str, Language]" = {"python": "python", "typescript": "typescript", "javascript": "javascript"}
+
+
+def run(
+    file: Annotated[
+        Path | None,
+        typer.Argument(metavar="FILE", help="The script; - reads it from standard input.", show_default=False),
+    ] = None,
+    code: Annotated[
+        str | None, typer.Option("--code", "-C", metavar="CODE", help="The script itself.", show_default=False)
+    ] = None,
+    language: Annotated[
+        str | None,
+        typer.Option(
+            "--language", "-l", metavar="NAME", help="python, typescript or javascript; else by the file's name."
+        ),
+    ] = None,
+    retry_of: Annotated[
+        str | None,
+        typer.Option(
+            "--retry-of", metavar="RUN", help="A failed run whose effects are not to be repeated.", show_default=False
+        ),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only look for what is wrong; call nothing.")] = False,
+    read_only: ReadOnly = False,
+    config: ConfigFiles = None,
+    as_json: AsJson = False,
+) -> int:
+    """Run a script over the tools, behind a wall; print what it prints, and its final value.
+
+    A tool is an async function under its id: await tickets.list_projects(). What was done is told at the end.
+    """
+    script, named = _script(file, code)
+    chosen = session.stricter(session.read_config(config), read_only=read_only)
+    wanted = _language(language, named)
+    return session.run(partial(_run, chosen, script, wanted, retry_of or "", check=check, as_json=as_json))
+
+
+async def _run(config: Config, script: str, language: "Language", retry_of: str, *, check: bool, as_json: bool) -> int:
+    from toolcrib.broker import Caller
+
+    async with session.open_crib(config, approver=terminal_approver()) as crib:
+        if check:
+            return _checked(await crib.check_code(script, language=language), as_json=as_json)
+        with call_progress("Running the script") as on_progress:
+            outcome = await crib.run_code(
+                script, language=language, retry_of=retry_of, caller=Caller(face="cli"), on_progress=on_progress
+            )
+    return _finish(outcome, as_json=as_json)
+
+
+def _checked(findings: "list[Finding]", *, as_json: bool) -> int:
+    from toolcrib.metatools import finding_line
+
+    if as_json:
+        print_json([{name: getattr(each, name) for name in each.__dataclass_fields__} for each in findings])
+    for finding in () if as_json else findings:
+        print_text(finding_line(finding).removeprefix("- "))
+    return FAILED if any(finding.is_error for finding in findings) else 0
+
+
+def _finish(outcome: "RunOutcome", *, as_json: bool) -> int:
+    from toolcrib.metatools import run_result
+
+    if as_json:
+        print_json(outcome.to_json())
+        return 0 if outcome.ok else FAILED
+    *said, account = run_result(outcome)["content"]
+    for block in said:
+        print_text(block.get("text") or f"[{block.get('type')}: {block.get('mimeType', '')}]")
+    tell(account["text"])
+    return 0 if outcome.ok else FAILED
+
+
+def _script(file: Path | None, code: str | None) -> tuple[str, str]:
+    """The script, and how the name of its file ends."""
+    if (file is None) == (code is None):
+        raise UsageError("Give one script: a file, or --code.", hint="toolcrib run - reads it from standard input.")
+    if code is not None:
+        return code, ""
+    assert file is not None
+    try:
+        if str(file) == "-":
+            return typer.get_text_stream("stdin").read(), ""
+        return file.read_text(encoding="utf-8"), file.suffix
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"The script {shown(str(file))} can't be read: {error}.") from None
+
+
+def _language(given: str | None, suffix: str) -> "Language":
+    known = _NAMED.get((given or "").lower())
+    if given is not None and known is None:
+        raise UsageError(f"There is no language {shown(given)}.", hint=f"Use {', '.join(_NAMED)}.")
+    return known or _LANGUAGES.get(suffix, "python")
