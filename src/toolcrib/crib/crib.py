@@ -1,6 +1,7 @@
 """`Crib`: opens a configuration and wires the floors together; the library's front door."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from toolcrib.broker import (
     Policy,
 )
 from toolcrib.catalog import (
+    ClientSide,
     JsonObject,
     OnProgress,
     RequestMethod,
@@ -32,7 +34,7 @@ from toolcrib.crib.finder import SearchAnswer, SourceSummary
 from toolcrib.crib.narrowing import Only
 from toolcrib.crib.opening import ConfigLike, loaded
 from toolcrib.crib.presence import states_elsewhere
-from toolcrib.errors import UnknownToolError, UsageError
+from toolcrib.errors import StoreError, UnknownToolError, UsageError
 from toolcrib.functions import LocalFunctions
 from toolcrib.search import Searcher
 from toolcrib.servers import McpServer, ServerStatus
@@ -348,6 +350,7 @@ class Crib(CribBase):
         retry_of: str = "",
         caller: Caller = LOCAL,
         on_progress: OnProgress | None = None,
+        client: ClientSide | None = None,
     ) -> "RunOutcome":
         """Run a script over the tools, behind a wall; its calls go through the broker, each by itself.
 
@@ -358,6 +361,7 @@ class Crib(CribBase):
                 arguments are equal. One that waits for an approval is taken up where it stands.
             caller: Who runs it.
             on_progress: Is told of each call that ended.
+            client: What stands behind the caller and can be asked while a call waits.
 
         Raises:
             UsageError: There is nothing to run, the language is not there, or there is no such run.
@@ -365,7 +369,11 @@ class Crib(CribBase):
             StoreError: The run can't be recorded.
         """
         runner = await self._ready_for(caller)
-        return await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress)
+        outcome = await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress, client=client)
+        if outcome.run and outcome.status != "suspended":
+            with suppress(StoreError):  # what was granted to it ends by itself too
+                await self.approvals.end_run(replace(caller, origin="script", run=outcome.run))
+        return outcome
 
     async def check_code(
         self, code: str, *, language: "Language" = "python", caller: Caller = LOCAL

@@ -205,8 +205,10 @@ class MetaTools:
         if language not in self._languages:
             raise UsageError(f"Scripts can't be written in {shown(wanted)}.", hint=f"Use {', '.join(self._languages)}.")
         retry_of = text(arguments, "retry_of") or ""
+        # One that is asked by an answer can't be while the script goes on; such a run is put to sleep.
+        client = None if options.returns else options.client
         outcome = await self._crib.run_code(
-            code, language=language, retry_of=retry_of, caller=caller, on_progress=options.on_progress
+            code, language=language, retry_of=retry_of, caller=caller, on_progress=options.on_progress, client=client
         )
         return run_result(outcome)
 

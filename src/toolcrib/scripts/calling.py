@@ -15,7 +15,7 @@ from toolcrib.broker import (
     text_of,
     value_of,
 )
-from toolcrib.catalog import JsonObject, OnProgress, Tool
+from toolcrib.catalog import ClientSide, JsonObject, OnProgress, Tool
 from toolcrib.errors import DeniedError, ToolcribError, UnknownOutcomeError, UnknownToolError
 from toolcrib.sandbox import CallError, ScriptCall, StopError, SuspendError
 from toolcrib.scripts.arguments import as_object
@@ -69,6 +69,7 @@ class ScriptCalls:
         replay: Answers what an earlier run did already.
         keeping: Keeps results.
         on_progress: Is told of each call that ended.
+        client: What stands behind the caller and can be asked while a call waits.
 
     Attributes:
         made: What was called, in the order in which it ended.
@@ -83,6 +84,7 @@ class ScriptCalls:
         replay: Replay | None,
         keeping: Keeping,
         on_progress: OnProgress | None,
+        client: ClientSide | None,
     ) -> None:
         self._door = door
         self._caller = caller
@@ -90,6 +92,7 @@ class ScriptCalls:
         self._replay = replay
         self._keeping = keeping
         self._on_progress = on_progress
+        self._client = client
         self.made: list[MadeCall] = []
         self.shown: list[JsonObject] = []
         self.waiting = ""
@@ -160,7 +163,7 @@ class ScriptCalls:
             taken.append(found[0])
             return found[1]
 
-        outcome = await self._door.call(tool.id, arguments, self._caller, Options(earlier=earlier))
+        outcome = await self._door.call(tool.id, arguments, self._caller, Options(earlier=earlier, client=self._client))
         if outcome.call.effect != "read" and not outcome.is_error:
             await self._keeping.keep(call.number, outcome, taken[0] if taken else None)
         return outcome, bool(taken)

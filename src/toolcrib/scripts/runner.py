@@ -9,7 +9,7 @@ import anyio
 
 from toolcrib.broker import Caller
 from toolcrib.broker import Outcome as CallOutcome
-from toolcrib.catalog import OnProgress, Tool
+from toolcrib.catalog import ClientSide, OnProgress, Tool
 from toolcrib.errors import StoreError, UsageError
 from toolcrib.sandbox import Finding, Language, Limits, Outcome, Sandbox
 from toolcrib.scripts.calling import Door, ScriptCalls
@@ -81,6 +81,7 @@ class ScriptRunner:
         *,
         retry_of: str = "",
         on_progress: OnProgress | None = None,
+        client: ClientSide | None = None,
     ) -> RunOutcome:
         """Run a script to its end, whatever that is.
 
@@ -91,6 +92,7 @@ class ScriptRunner:
             retry_of: An earlier run: what that did with effects is not done again, where tool and arguments are
                 equal. One that sleeps is taken up where it stands.
             on_progress: Is told of each call that ended.
+            client: What stands behind the caller and can be asked while a call waits.
 
         Raises:
             UsageError: There is nothing to run, nothing runs that language, or there is no such run.
@@ -100,7 +102,7 @@ class ScriptRunner:
         if retry_of and self._runs is not None:
             earlier = await self._runs.find(retry_of, caller)
             if earlier.status == "suspended":
-                return await self._go_on(earlier.id, earlier.code, earlier.language, caller, on_progress)
+                return await self._go_on(earlier.id, earlier.code, earlier.language, caller, on_progress, client)
         elif retry_of:
             raise UsageError("No runs are kept here, so none can be repeated.", hint="Leave retry_of out.")
         sandbox, named, findings = await self._looked_at(code, language, caller)
@@ -110,20 +112,26 @@ class ScriptRunner:
         record = _Record(f"run_{secrets.token_hex(6)}", caller, self._runs)
         await record.begin(language, name, code, retry_of)
         replay = await self._replay(retry_of)
-        calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress)
+        calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress, client)
         async with record.broken_off():
             outcome = await sandbox.run(code, named.names, calls, limits=self._limits)
         return await record.settled(_told(record.run, language, name, findings, calls, outcome), outcome.snapshot)
 
     async def _go_on(
-        self, run: str, code: str, language: Language, caller: Caller, on_progress: OnProgress | None
+        self,
+        run: str,
+        code: str,
+        language: Language,
+        caller: Caller,
+        on_progress: OnProgress | None,
+        client: ClientSide | None,
     ) -> RunOutcome:
         """Take up a run that sleeps."""
         assert self._runs is not None
         sandbox, named, findings = await self._looked_at(code, language, caller)
         snapshot = await self._runs.wake(run, caller)
         record = _Record(run, caller, self._runs)
-        calls = ScriptCalls(self._door, record.caller, named.flat, None, record, on_progress)
+        calls = ScriptCalls(self._door, record.caller, named.flat, None, record, on_progress, client)
         async with record.broken_off():
             outcome = await sandbox.resume(snapshot, named.names, calls, limits=self._limits)
         told = _told(run, language, sandbox.description.name, findings, calls, outcome)
