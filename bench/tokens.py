@@ -33,7 +33,9 @@ def text_of(result: dict[str, Any]) -> str:
 async def measure(catalogs: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], list[Target]]:
     tools = [tool for catalog in catalogs.values() for tool in catalog["tools"]]
     whole = sum(count_tokens(as_sent(tool)) for tool in tools)
-    surface = sum(count_tokens(as_sent(tool)) for tool in meta_tools(_named(catalogs), token_budget=300))
+    surface = sum(
+        count_tokens(as_sent(tool)) for tool in meta_tools(_named(catalogs), token_budget=300, languages=["python"])
+    )
     figures: dict[str, Any] = {
         "counter": counter_name(),
         "servers": len(catalogs),

@@ -51,7 +51,8 @@ def test_standard_output_carries_the_protocol_and_nothing_else(program: Cli, tmp
     process.stdin.write(lines(initialized, {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}))
     process.stdin.flush()
     tools = json.loads(process.stdout.readline())["result"]["tools"]
-    assert [tool["name"] for tool in tools] == ["search_tools", "get_tool_details", "call_tool", "read_result"]
+    names = [tool["name"] for tool in tools]
+    assert names == ["search_tools", "get_tool_details", "call_tool", "read_result", "run_code"]
     out, err = process.communicate(timeout=20)
     assert (process.returncode, out) == (0, "")
     assert err.count("nonsense") == 1

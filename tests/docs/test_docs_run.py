@@ -25,12 +25,12 @@ from toolcrib.config import config_from_mapping
 from toolcrib.config.jsonc import parse_document
 from toolcrib.demo import demo_config
 from toolcrib.gateway import Gateway
-from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, READ_RESULT, SEARCH_TOOLS
+from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, READ_RESULT, RUN_CODE, SEARCH_TOOLS
 from toolcrib.servers.wire import raw_request
 
 pytestmark = pytest.mark.anyio
 
-META_TOOLS = {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL, READ_RESULT}
+META_TOOLS = {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL, READ_RESULT, RUN_CODE}
 CONFIG_KEYS = {"mcpServers", "servers", "toolcrib"}
 NOTHING_CONFIGURED = "<!-- nothing is configured at first -->"
 

@@ -10,9 +10,7 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
 
 @pytest.fixture
-def output(
-    request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> str:
+def output(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
     """What a program prints."""
     monkeypatch.setattr(sys, "argv", [request.param])
     runpy.run_path(str(EXAMPLES / request.param), run_name="__main__")

@@ -29,12 +29,13 @@ async def test_the_server_says_who_it_is_and_claims_only_what_it_serves(link: An
     assert "search_tools" in client.instructions
 
 
-async def test_the_list_is_the_three_constant_tools_in_the_same_bytes_every_time(link: Any) -> None:
+async def test_the_list_is_the_constant_tools_in_the_same_bytes_every_time(link: Any) -> None:
     first = await link.request("tools/list")
     await link.meta("search_tools", {"query": "book a meeting room"})
     second = await link.request("tools/list")
 
-    assert [tool["name"] for tool in first["tools"]] == ["search_tools", "get_tool_details", "call_tool", "read_result"]
+    names = [tool["name"] for tool in first["tools"]]
+    assert names == ["search_tools", "get_tool_details", "call_tool", "read_result", "run_code"]
     assert json.dumps(first) == json.dumps(second)
     if link.era == "modern":  # specification 2026-07-28, server/utilities/caching: both are required
         assert first["ttlMs"] >= 0

@@ -25,7 +25,7 @@ from toolcrib.tokens import count_tokens
 pytestmark = pytest.mark.anyio
 
 REPLAY = Path(__file__).resolve().parent.parent / "stubs" / "replay.py"
-CONSTANT = ["search_tools", "get_tool_details", "call_tool", "read_result"]
+CONSTANT = ["search_tools", "get_tool_details", "call_tool", "read_result", "run_code"]
 DYNAMIC = ["search_available_servers", "enable_server", "disable_server"]
 LIMIT = 60.0
 

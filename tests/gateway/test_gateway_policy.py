@@ -167,7 +167,7 @@ async def test_read_tool_calls_what_is_known_to_read_and_nothing_else(tmp_path: 
     async with client(config(servers, split_by_effect=True), tmp_path, era=era) as asked:
         listed = (await raw_request(asked.session, "tools/list", {}))["tools"]
         names = [each["name"] for each in listed]
-        assert names == ["search_tools", "get_tool_details", "call_tool", "read_result", "read_tool"]
+        assert names == ["search_tools", "get_tool_details", "call_tool", "read_result", "run_code", "read_tool"]
         hints = {each["name"]: each["annotations"] for each in listed}
         assert hints["read_tool"]["readOnlyHint"] is True
         assert hints["call_tool"]["destructiveHint"] is True

@@ -144,7 +144,7 @@ async def test_junk_on_the_input_costs_nothing_but_itself(modern: Wire) -> None:
     second = await modern.modern("tools/list")
 
     assert first["result"] == second["result"]
-    assert len(first["result"]["tools"]) == 3
+    assert len(first["result"]["tools"]) == 5
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ async def test_a_handshake_connection_serves_every_older_revision_once_it_is_ini
     assert early["error"]["code"] == -32602
     assert unknown["error"]["code"] == -32601
     assert hello["result"]["protocolVersion"] == "2024-11-05"
-    assert len(listed["result"]["tools"]) == 3
+    assert len(listed["result"]["tools"]) == 5
 
 
 async def test_the_end_of_input_ends_the_gateway_and_its_servers(start: Start, tmp_path: Path) -> None:

@@ -47,6 +47,7 @@ async def test_four_tools_are_shown_and_never_change(doors: MetaTools) -> None:
         "get_tool_details",
         "call_tool",
         "read_result",
+        "run_code",
     ]
     assert "Servers: tickets, notes, calendar, files." in doors.definitions()[0]["description"]
 
@@ -54,7 +55,7 @@ async def test_four_tools_are_shown_and_never_change(doors: MetaTools) -> None:
 def test_the_surface_stays_small_however_many_servers_there_are() -> None:
     for count in (30, 300, 3000):
         servers = [(f"server_{number}", f"Does everything about subject {number}") for number in range(count)]
-        definitions = meta_tools(servers, token_budget=300)
+        definitions = meta_tools(servers, token_budget=300, languages=["python"])
         assert sum(count_tokens(as_sent(each)) for each in definitions) <= 1000
         assert "server_0" in definitions[0]["description"]
     assert "and 29" in meta_tools(servers, token_budget=300)[0]["description"]
