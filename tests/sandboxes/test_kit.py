@@ -212,7 +212,8 @@ class TestKit:
         with anyio.fail_after(20):
             outcome = await bench.run(script, limits=replace(tight, cpu=6.0, wall=12.0, total=12.0))
         assert outcome.status == "memory"
-        assert (outcome.usage.memory or 0) < 400 * 1024 * 1024
+        # Deno's is looked at from outside, and grows between two looks
+        assert (outcome.usage.memory or 0) < 800 * 1024 * 1024
 
     @pytest.mark.parametrize("script", ["recurse", "nested"])
     async def test_depth_is_bounded_and_the_next_script_runs(self, bench, script):

@@ -19,7 +19,7 @@ from toolcrib.sandbox.values import Plain, plain
 
 POLL = 0.05
 """Seconds between two looks at what a process has used."""
-_FIRST_LOOK = 0.25
+_SLOW_POLL = 0.25
 LAST_CALLS = 30.0
 """Seconds at most for calls still under way when a script ends that never awaited them."""
 
@@ -73,7 +73,7 @@ class _Run:
 
     async def to_the_end(self) -> Outcome:
         self._clock.start()
-        self._look(_FIRST_LOOK)
+        self._look(POLL)
         try:
             self._calls.take_up()
             await self._listen()
@@ -200,7 +200,7 @@ class _Run:
         elif (self._memory or 0) > limits.memory + self._engine.baseline + self._calls.grace:
             self._end("memory", Fault("MemoryError", f"It used more than {limits.memory:,} bytes of memory."))
         else:
-            self._look(POLL if has_reading else _FIRST_LOOK)
+            self._look(POLL if has_reading else _SLOW_POLL)
 
     def _read(self) -> bool:
         reading = self._engine.reading()
