@@ -219,7 +219,7 @@ def _from_url(text: str) -> "tuple[Engine, str]":
         driver = getattr(error, "name", None) or url.drivername
         raise StoreError(
             f"{name} needs a driver that is not installed ({driver}).",
-            hint="Install psycopg, and write the URL as postgresql+psycopg://...",
+            hint="pip install 'toolcrib[postgresql]', and write the URL as postgresql+psycopg://...",
         ) from None
 
 
