@@ -106,3 +106,10 @@ def postgresql(postgresql_server: str) -> Iterator[str]:
     with engine.connect() as connection:
         connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
     engine.dispose()
+
+
+@pytest.fixture
+def database(request: pytest.FixtureRequest) -> str:
+    """The URL of the store that instances share: empty, for SQLite in the state folder, unless the test is run with
+    the parameter `postgresql` too."""
+    return request.getfixturevalue("postgresql") if getattr(request, "param", "") == "postgresql" else ""

@@ -65,13 +65,20 @@ def disk() -> Disk:
     return Disk()
 
 
+in_each_database = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
 @pytest.fixture
-def opened(disk: Disk, tmp_path: Path) -> Opening:
+def opened(disk: Disk, tmp_path: Path, database: str) -> Opening:
     """Opens a crib over the same state as the others, whose policy asks about everything."""
 
     @asynccontextmanager
     async def opening(approver: Any = None, **approvals: Any) -> AsyncIterator[Crib]:
-        settings = {"approvals": {"patience": 0.01, **approvals}, "policy": {"rules": [{"name": "all", "then": "ask"}]}}
+        settings = {
+            "approvals": {"patience": 0.01, **approvals},
+            "policy": {"rules": [{"name": "all", "then": "ask"}]},
+            "store": database,
+        }
         crib = Crib.open({"mcpServers": {}, "toolcrib": settings}, approver=approver, state_dir=tmp_path)
         crib.add_functions(disk.wipe, disk.format)
         with anyio.fail_after(LIMIT):
@@ -228,6 +235,7 @@ async def test_an_approved_call_is_sent_once_when_it_comes_back(opened: Opening,
     assert disk.wiped == ["/a"]
 
 
+@in_each_database
 async def test_a_call_that_waits_goes_on_when_it_is_approved(opened: Opening, disk: Disk) -> None:
     async with opened(patience=LIMIT) as crib, anyio.create_task_group() as tasks:
         got: list[str] = []
@@ -251,6 +259,7 @@ async def test_a_denied_call_is_not_sent_and_says_who_denied_it(opened: Opening,
     assert disk.wiped == []
 
 
+@in_each_database
 async def test_a_question_that_nobody_answers_in_time_is_a_no(opened: Opening, disk: Disk) -> None:
     async with opened(timeout=0.05, patience=LIMIT) as crib:
         with pytest.raises(DeniedError, match="nobody answered within"):
@@ -262,6 +271,7 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no(opened: Opening, d
     assert disk.wiped == []
 
 
+@in_each_database
 async def test_a_second_answer_is_refused_and_changes_nothing(opened: Opening, disk: Disk) -> None:
     async with opened() as crib:
         error = await waiting(crib)
@@ -294,6 +304,7 @@ async def test_a_store_that_cannot_be_used_denies(opened: Opening, tmp_path: Pat
     assert disk.wiped == []
 
 
+@in_each_database
 async def test_no_more_than_a_bound_of_questions_of_one_principal_wait(
     opened: Opening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -524,6 +535,7 @@ async def test_a_restart_gives_a_question_no_more_time(opened: Opening) -> None:
         assert crib.approvals._asking.open[before.approval].left <= 60.0
 
 
+@in_each_database
 async def test_an_approval_given_between_two_runs_counts_once(opened: Opening, disk: Disk) -> None:
     async with opened() as crib:
         before = await waiting(crib)
@@ -536,6 +548,7 @@ async def test_an_approval_given_between_two_runs_counts_once(opened: Opening, d
     assert disk.wiped == ["/a"]
 
 
+@in_each_database
 async def test_two_instances_send_an_approved_call_once(opened: Opening, disk: Disk) -> None:
     async with opened(patience=LIMIT) as one, opened(patience=LIMIT) as other, anyio.create_task_group() as tasks:
         said: list[str] = []
@@ -638,6 +651,7 @@ async def test_a_grant_holds_within_its_bounds_only(opened: Opening) -> None:
         assert len(asked) == 2
 
 
+@in_each_database
 async def test_a_grant_ends_with_its_time_and_with_its_run(opened: Opening) -> None:
     asked: list[str] = []
     async with opened(_granting("tool")(asked)) as crib:
@@ -677,6 +691,7 @@ async def test_a_grant_is_for_the_rule_that_asked(disk: Disk, tmp_path: Path) ->
         assert len(asked) == 2
 
 
+@in_each_database
 async def test_a_grant_from_the_inbox_holds_in_all_instances_until_it_is_revoked(opened: Opening) -> None:
     async with opened() as one, opened() as other:
         error = await waiting(one)
@@ -689,6 +704,7 @@ async def test_a_grant_from_the_inbox_holds_in_all_instances_until_it_is_revoked
         await waiting(other, "/c")
 
 
+@in_each_database
 async def test_what_was_asked_and_granted_stands_in_the_journal(opened: Opening) -> None:
     async with opened() as crib:
         error = await waiting(crib)

@@ -46,12 +46,16 @@ async def draw() -> Any:
     return {"content": [{"type": "image", "mimeType": "image/png", "data": "AAAA"}]}
 
 
+in_each_database = pytest.mark.parametrize("database", ["sqlite", "postgresql"], indirect=True)
+
+
 @pytest.fixture
-async def crib(anyio_backend: str, tmp_path: Path) -> AsyncIterator[Crib]:
+async def crib(anyio_backend: str, tmp_path: Path, database: str) -> AsyncIterator[Crib]:
     """Functions whose effects are unknown, beside one that only reads."""
     CALLS.clear()
     BROKEN["flaky"] = True
-    async with Crib.from_clients({}, state_dir=tmp_path) as opened:
+    config = {"mcpServers": {}, "toolcrib": {"store": database}}
+    async with Crib.open(config, state_dir=tmp_path) as opened:
         opened.add_functions(add, write, flaky, draw, server="box")
         yield opened
 
@@ -113,6 +117,7 @@ async def test_blocks_are_shown_as_they_are(crib: Crib) -> None:
     assert {"type": "image", "mimeType": "image/png", "data": "AAAA"} in blocks
 
 
+@in_each_database
 async def test_after_a_failure_it_is_told_what_was_done_and_the_rest_is_done_once(crib: Crib) -> None:
     first = """a = await box.write(title='one')
 b = await box.write(title='two')
@@ -135,6 +140,7 @@ await box.flaky(key='k')
     assert [name for name, _ in CALLS] == ["write", "write", "flaky", "flaky"]
 
 
+@in_each_database
 async def test_each_recorded_call_answers_once_and_a_repeated_run_can_be_repeated(crib: Crib) -> None:
     code = "await box.write(title='same')\nawait box.flaky(key='k')"
     first = await crib.run_code(code)
@@ -230,9 +236,11 @@ async def test_tools_outside_the_visible_set_are_not_there(tmp_path: Path) -> No
         assert "There is no tool 'box.write'" in inner.fault.message
 
 
-async def test_a_run_that_waits_for_an_approval_survives_a_restart(tmp_path: Path) -> None:
+@in_each_database
+async def test_a_run_that_waits_for_an_approval_survives_a_restart(tmp_path: Path, database: str) -> None:
     rule = {"tools": ["box.write"], "arguments": [{"at": "/title", "equals": "ask"}], "then": "ask"}
-    config = {"mcpServers": {}, "toolcrib": {"policy": {"rules": [rule]}, "approvals": {"patience": 0.05}}}
+    settings = {"policy": {"rules": [rule]}, "approvals": {"patience": 0.05}, "store": database}
+    config = {"mcpServers": {}, "toolcrib": settings}
     code = """a = await box.write(title='first')
 b = await box.write(title='ask')
 print('then', a['title'])
