@@ -71,12 +71,35 @@ async def test_a_script_calls_tools_and_only_what_it_says_comes_back(crib: Crib)
 
 @pytest.mark.parametrize(
     "call",
-    ["box.add(a=1, b=2)", "box.add(1, 2)", "box.add({'a': 1, 'b': 2})", "box.add(1, b=2)", "box_add(a=1, b=2)",
-     "box_add({'a': 1, 'b': 2})", "call_tool('box.add', {'a': 1, 'b': 2})", "box.add(a='1', b=2)"],
-)  # fmt: skip
+    [
+        "box.add(a=1, b=2)",
+        "box_add(a=1, b=2)",
+        "box_add({'a': 1, 'b': 2})",
+        "call_tool('box.add', {'a': 1, 'b': 2})",
+        "call_tool('box.add', {'a': '1', 'b': 2})",
+    ],
+)
 async def test_the_ways_to_write_a_call(crib: Crib, call: str) -> None:
     outcome = await crib.run_code(f"x = await {call}\nx['sum']")
     assert (outcome.status, outcome.value) == ("ok", 3), outcome
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        ("box.add(a='1', b=2)", "int"),
+        ("box.add(a=1)", "b"),
+        ("box.add(a=1, b=2, c=3)", "c"),
+        ("box.add(1, 2)", "positional"),
+        ("box.write(title='x', kind='poem')", "poem"),
+    ],
+)
+async def test_wrong_types_are_told_before_anything_is_called(crib: Crib, call: str, told: str) -> None:
+    outcome = await crib.run_code(f"await box.write(title='before')\nawait {call}")
+    assert (outcome.status, CALLS) == ("rejected", [])
+    finding = outcome.findings[0]
+    assert finding.line == 2
+    assert told in finding.message
 
 
 async def test_calls_side_by_side(crib: Crib) -> None:

@@ -1,6 +1,6 @@
 """Code mode over one crib: where scripts run, what they may call, and what is kept of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from toolcrib.broker import Caller, Effect, Filter, Ledger, Options, Outcome
@@ -8,7 +8,7 @@ from toolcrib.catalog import JsonObject, Tool, VisibleSet
 from toolcrib.config import ScriptSettings
 from toolcrib.crib.shared import SharedStore
 from toolcrib.sandbox import Language, Limits, Sandbox
-from toolcrib.schema import example_call, signature
+from toolcrib.schema import StubTool, example_call, python_stubs, signature
 from toolcrib.scripts import Backends, EarlierCall, Naming, Runs, ScriptRunner
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def runner_of(
         retention_days=crib.config.settings.journal.retention_days or 365,
         settled=_Settled(crib),
     )
-    return ScriptRunner(_Door(crib), _Names(crib), crib.registry.tool, backends(settings), _no_stubs, runs, limits)
+    return ScriptRunner(_Door(crib), _Names(crib), crib.registry.tool, backends(settings), _stubs, runs, limits)
 
 
 def backends(settings: ScriptSettings) -> Backends:
@@ -85,8 +85,13 @@ def _deno(language: Language) -> Sandbox:
     return DenoSandbox("typescript" if language == "typescript" else "javascript")
 
 
-def _no_stubs(tools: object, flat: object, language: object) -> str:
-    return ""
+def _stubs(tools: Sequence[Tool], flat: Mapping[str, Tool], language: Language) -> str:
+    """The types of what a script names; only scripts of Python are checked against them."""
+    if language != "python":
+        return ""
+    named = {tool.id: tool for tool in (*tools, *flat.values())}
+    typed = (StubTool(each.id, each.input_schema, each.output_schema, each.description) for each in named.values())
+    return python_stubs(typed, {name: tool.id for name, tool in flat.items()})
 
 
 class _Door:

@@ -15,6 +15,7 @@ Stubs = Callable[[Sequence[Tool], Mapping[str, Tool], Language], str]
 """The types of tools for a language: those in namespaces, and those that are called by a flat name."""
 
 _DOTTED = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([A-Za-z_]\w*)")
+_WORD = re.compile(r"\w+")
 _CALLED = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
 _NEAR = 3
 
@@ -66,8 +67,9 @@ class Naming:
         typed = stubs(
             [read(each) for each in sorted(dotted)], {name: read(each) for name, each in flat.items()}, language
         )
-        functions = frozenset((*BUILT_IN, *flat))
-        return Named(Names(self._namespaces, functions, typed, self._hint), flat)
+        words = set(_WORD.findall(code))
+        named = {server: tools for server, tools in self._namespaces.items() if server in words}
+        return Named(Names(named, frozenset((*BUILT_IN, *flat)), typed, self._hint), flat)
 
     def _hint(self, name: str) -> str:
         if self._aliases is None:
