@@ -398,7 +398,8 @@ class Crib(CribBase):
             # Interpreters are loaded by those alone who run scripts.
             from toolcrib.crib.scripting import runner_of
 
-            self._scripts = runner_of(self, self.config.settings.scripts, self._shared, self._ledger, self._instance)
+            settings = self.config.settings.scripts
+            self._scripts = runner_of(self, settings, self._shared, self._ledger, self._flow, self._instance)
         return self._scripts
 
     def visible(self, caller: Caller = LOCAL) -> VisibleSet:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from toolcrib.broker import Caller, Effect, Filter, Ledger, Options, Outcome
+from toolcrib.broker import Call, Caller, DataFlow, Effect, Filter, Ledger, Options, Outcome
 from toolcrib.catalog import JsonObject, Tool, VisibleSet
 from toolcrib.config import ScriptSettings
 from toolcrib.crib.shared import SharedStore
@@ -20,7 +20,7 @@ _MOST_PRINTED = 32 * 1024
 
 
 def runner_of(
-    crib: "Crib", settings: ScriptSettings, shared: SharedStore, ledger: Ledger, instance: str
+    crib: "Crib", settings: ScriptSettings, shared: SharedStore, ledger: Ledger, flow: DataFlow, instance: str
 ) -> ScriptRunner:
     """What runs scripts over a crib.
 
@@ -29,6 +29,7 @@ def runner_of(
         settings: The configuration's `scripts`.
         shared: The store of runs.
         ledger: Has the key that snapshots are sealed with.
+        flow: Knows what callers have read.
         instance: This process.
     """
     limits = Limits(
@@ -52,8 +53,10 @@ def runner_of(
         keep_seconds=settings.keep_seconds,
         retention_days=crib.config.settings.journal.retention_days or 365,
         settled=_Settled(crib),
+        redact=crib.secrets.text,
     )
-    return ScriptRunner(_Door(crib), _Names(crib), crib.registry.tool, backends(settings), _stubs, runs, limits)
+    tool = crib.registry.tool
+    return ScriptRunner(_Door(crib, flow), _Names(crib), tool, backends(settings), _stubs, runs, limits)
 
 
 def backends(settings: ScriptSettings) -> Backends:
@@ -97,8 +100,9 @@ def _stubs(tools: Sequence[Tool], flat: Mapping[str, Tool], language: Language) 
 class _Door:
     """The crib as scripts reach it."""
 
-    def __init__(self, crib: "Crib") -> None:
+    def __init__(self, crib: "Crib", flow: DataFlow) -> None:
         self._crib = crib
+        self._flow = flow
 
     async def tool(self, name: str, *, caller: Caller) -> Tool:
         return await self._crib.tool(name, caller=caller)
@@ -116,6 +120,13 @@ class _Door:
 
     def effect(self, tool: Tool) -> Effect:
         return self._crib.effect(tool)
+
+    def labels(self, caller: Caller) -> frozenset[str]:
+        return self._flow.labels(caller)
+
+    def has_read(self, caller: Caller, labels: frozenset[str]) -> None:
+        if labels:
+            self._flow.learned(Call("tools/call", "", "", {}, caller, None, "read"), {}, labels)
 
 
 def _brief(tool: Tool) -> JsonObject:

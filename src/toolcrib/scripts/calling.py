@@ -50,6 +50,14 @@ class Door(Protocol):
         """What a call of a tool may do."""
         ...
 
+    def labels(self, caller: Caller) -> frozenset[str]:
+        """The labels of what a caller has read."""
+        ...
+
+    def has_read(self, caller: Caller, labels: frozenset[str]) -> None:
+        """Let a caller count as having read something with these labels."""
+        ...
+
 
 class Keeping(Protocol):
     """Keeps what calls with effects came to, so that a later run can be answered."""

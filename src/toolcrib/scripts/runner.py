@@ -16,7 +16,7 @@ from toolcrib.scripts.calling import Door, ScriptCalls
 from toolcrib.scripts.naming import Named, Naming, Stubs
 from toolcrib.scripts.outcome import MadeCall, RunOutcome
 from toolcrib.scripts.replaying import EarlierCall, Replay
-from toolcrib.scripts.runs import Runs, RunState
+from toolcrib.scripts.runs import Asleep, Runs, RunState
 
 Backends = Mapping[Language, Sequence[Callable[[], Sandbox]]]
 """What runs scripts of a language: the first, and what takes those that it refuses before they run."""
@@ -100,42 +100,47 @@ class ScriptRunner:
             StoreError: The run can't be recorded.
         """
         if retry_of and self._runs is not None:
-            earlier = await self._runs.find(retry_of, caller)
-            if earlier.status == "suspended":
-                return await self._go_on(earlier.id, earlier.code, earlier.language, caller, on_progress, client)
+            asleep = await self._runs.asleep(retry_of, caller)
+            if asleep is not None:
+                return await self._go_on(self._runs, retry_of, asleep, caller, on_progress, client)
+            await self._runs.check_idle(retry_of)
         elif retry_of:
             raise UsageError("No runs are kept here, so none can be repeated.", hint="Leave retry_of out.")
         sandbox, named, findings = await self._looked_at(code, language, caller)
         name = sandbox.description.name
         if any(finding.is_error for finding in findings):
             return RunOutcome("", language, name, "rejected", findings=tuple(findings))
-        record = _Record(f"run_{secrets.token_hex(6)}", caller, self._runs)
-        await record.begin(language, name, code, retry_of)
+        record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs)
+        await record.begin(language, name, retry_of)
         replay = await self._replay(retry_of)
         calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress, client)
         async with record.broken_off():
             outcome = await sandbox.run(code, named.names, calls, limits=self._limits)
-        return await record.settled(_told(record.run, language, name, findings, calls, outcome), outcome.snapshot)
+        told = _told(record.run, language, name, findings, calls, outcome)
+        return await record.settled(told, outcome.snapshot, self._door.labels(caller))
 
     async def _go_on(
         self,
+        runs: Runs,
         run: str,
-        code: str,
-        language: Language,
+        asleep: Asleep,
         caller: Caller,
         on_progress: OnProgress | None,
         client: ClientSide | None,
     ) -> RunOutcome:
         """Take up a run that sleeps."""
-        assert self._runs is not None
-        sandbox, named, findings = await self._looked_at(code, language, caller)
-        snapshot = await self._runs.wake(run, caller)
-        record = _Record(run, caller, self._runs)
-        calls = ScriptCalls(self._door, record.caller, named.flat, None, record, on_progress, client)
+        sandbox, named, findings = await self._looked_at(asleep.code, asleep.language, caller)
+        await runs.wake(run, asleep)
+        record = _Record(run, asleep.code, caller, runs)
         async with record.broken_off():
-            outcome = await sandbox.resume(snapshot, named.names, calls, limits=self._limits)
-        told = _told(run, language, sandbox.description.name, findings, calls, outcome)
-        return await record.settled(told, outcome.snapshot)
+            # It goes on with what it has read, in whichever conversation, and whatever this process knows of that.
+            self._door.has_read(record.caller, asleep.labels)
+            repeated, left = await runs.left(run)
+            replay = Replay(repeated, left, await runs.digest()) if left else None
+            calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress, client)
+            outcome = await sandbox.resume(asleep.snapshot, named.names, calls, limits=self._limits)
+        told = _told(run, asleep.language, sandbox.description.name, findings, calls, outcome)
+        return await record.settled(told, outcome.snapshot, self._door.labels(caller))
 
     async def aclose(self) -> None:
         """End every process that runs scripts."""
@@ -191,15 +196,16 @@ class _Record:
         caller: Who makes its calls.
     """
 
-    def __init__(self, run: str, caller: Caller, runs: Runs | None) -> None:
+    def __init__(self, run: str, code: str, caller: Caller, runs: Runs | None) -> None:
         self.run = run
+        self._code = code
         self.caller = replace(caller, origin="script", run=run)
         self._runs = runs
 
-    async def begin(self, language: Language, sandbox: str, code: str, retry_of: str) -> None:
+    async def begin(self, language: Language, sandbox: str, retry_of: str) -> None:
         """Put the run on record."""
         if self._runs is not None:
-            await self._runs.begin(self.run, self.caller, language, sandbox, code, retry_of)
+            await self._runs.begin(self.run, self.caller, language, sandbox, self._code, retry_of)
 
     async def keep(self, number: int, outcome: CallOutcome, again: EarlierCall | None) -> None:
         """See `Keeping.keep`; a result that can't be kept stops a later run that would repeat the call."""
@@ -211,11 +217,14 @@ class _Record:
             call_id = call.id if again is None else again.call_id
             await self._runs.keep(self.run, number, EarlierCall(call_id, call.target, digest, "done", outcome.result))
 
-    async def settled(self, told: RunOutcome, snapshot: bytes | None) -> RunOutcome:
-        """Record how the run ended, and pass that on."""
+    async def settled(self, told: RunOutcome, snapshot: bytes | None, labels: frozenset[str]) -> RunOutcome:
+        """Record how the run ended, or what it goes on from, and pass that on."""
         status: RunState = "ok" if told.ok else "suspended" if told.status == "suspended" else "failed"
         detail = told.waiting or (f"{told.fault.kind}: {told.fault.message}" if told.fault else "")
-        await self._end(status, told.output, detail, snapshot if status == "suspended" else None)
+        asleep: Asleep | None = None
+        if status == "suspended" and snapshot is not None:
+            asleep = Asleep(self._code, told.language, labels, snapshot)
+        await self._end(status, told.output, detail, asleep)
         return told
 
     @asynccontextmanager
@@ -227,10 +236,10 @@ class _Record:
             await self._end("failed", "", "It was given up.", None)
             raise
 
-    async def _end(self, status: RunState, output: str, detail: str, snapshot: bytes | None) -> None:
+    async def _end(self, status: RunState, output: str, detail: str, asleep: Asleep | None) -> None:
         if self._runs is not None:
             with anyio.CancelScope(shield=True), suppress(StoreError):
-                await self._runs.end(self.run, status, output, detail, snapshot)
+                await self._runs.end(self.run, status, output, detail, asleep)
 
 
 def _told(

@@ -14,12 +14,13 @@ from toolcrib.broker import Call, Caller, keyed_digest
 from toolcrib.errors import SandboxError, UsageError, shown
 from toolcrib.sandbox import Language
 from toolcrib.scripts.replaying import EarlierCall
-from toolcrib.store import Store
+from toolcrib.store import Store, live_instances
 
 RunState = Literal["running", "ok", "failed", "suspended", "unknown"]
 """How a run stands; `unknown`: Toolcrib ended while it ran."""
 
 _MOST_RESULT = 4 * 1024 * 1024
+_PRUNE_EVERY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Run:
         conversation: In which conversation.
         language: What the script is written in.
         sandbox: Where it ran.
-        code: The script.
+        code: The script, without secrets.
         retry_of: The run that it repeats; empty for none.
         status: How it stands.
         output: What it printed.
@@ -55,6 +56,25 @@ class Run:
     ended_at: float | None
 
 
+@dataclass(frozen=True, slots=True)
+class Asleep:
+    """What a sleeping run goes on from.
+
+    Attributes:
+        code: The script.
+        language: What it is written in.
+        labels: The labels of what its caller had read: what it has computed may hold some of that.
+        snapshot: Of the sandbox.
+        seal: Tells it from what the run went on from at another time.
+    """
+
+    code: str
+    language: Language
+    labels: frozenset[str]
+    snapshot: bytes
+    seal: str = ""
+
+
 class Runs:
     """The runs of a state directory.
 
@@ -65,6 +85,7 @@ class Runs:
         keep_seconds: How long results and snapshots are kept.
         retention_days: How long a run is on record.
         settled: Gives the ids of calls with effects of a run, with tool and state, as the journal has them.
+        redact: Takes secrets out of a text before it is stored.
     """
 
     def __init__(
@@ -76,6 +97,7 @@ class Runs:
         keep_seconds: float,
         retention_days: float,
         settled: Callable[[str], Awaitable[list[EarlierCall]]],
+        redact: Callable[[str], str],
     ) -> None:
         self._opened = opened
         self._key = key
@@ -83,6 +105,9 @@ class Runs:
         self._keep = keep_seconds
         self._retention = retention_days * 86_400
         self._settled = settled
+        self._redact = redact
+        self._here: set[str] = set()
+        self._pruned_at = 0.0
         self._ready: Store | None = None
         self._lock = anyio.Lock()
 
@@ -102,7 +127,7 @@ class Runs:
             "conversation": caller.conversation,
             "language": language,
             "sandbox": sandbox,
-            "code": code,
+            "code": self._stored(code),
             "retry_of": retry_of,
             "status": "running",
             "output": "",
@@ -111,8 +136,11 @@ class Runs:
             "seal": "",
         }
         await store.write(tables.add, row)
+        self._here.add(run)
+        if store.clock() - self._pruned_at > _PRUNE_EVERY:
+            await anyio.to_thread.run_sync(self._prune, store)
 
-    async def end(self, run: str, status: RunState, output: str, detail: str, snapshot: bytes | None = None) -> None:
+    async def end(self, run: str, status: RunState, output: str, detail: str, asleep: Asleep | None = None) -> None:
         """Record how a run ended, or that it sleeps.
 
         Raises:
@@ -120,11 +148,14 @@ class Runs:
         """
         from toolcrib.scripts import tables
 
+        self._here.discard(run)
         store = await self._store()
         ended = store.clock()
+        snapshot = None if asleep is None else _packed(asleep)
         seal = "" if snapshot is None else await self._seal(run, snapshot, ended)
-        values = {"status": status, "output": output, "detail": detail, "ended_at": ended, "snapshot": snapshot}
-        await store.write(tables.change, run, {**values, "seal": seal})
+        told = {"output": self._stored(output), "detail": self._stored(detail)}
+        values = {"status": status, **told, "ended_at": ended, "snapshot": snapshot, "seal": seal}
+        await store.write(tables.change, run, values)
 
     async def keep(self, run: str, number: int, call: EarlierCall) -> None:
         """Keep what a call of a run came to.
@@ -177,8 +208,26 @@ class Runs:
         store = await self._store()
         return [_run(row) for row in await store.read(tables.newest, principal, limit)]
 
+    async def check_idle(self, run: str) -> None:
+        """Refuse to repeat a run beside itself, or beside another one that repeats it: each would do what the other
+        does.
+
+        Raises:
+            UsageError: One of them is under way, here or in another process.
+            StoreError: The store can't be read.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        running = await store.read(tables.running, run)
+        live = {each.id for each in await live_instances(store) if not each.is_dead} if running else set[str]()
+        for other, instance in running:
+            if other in self._here if instance == self._instance else instance in live:
+                raise UsageError(f"Run {other} is under way.", hint="Wait until it has ended; its account says more.")
+
     async def earlier(self, run: str) -> list[EarlierCall]:
-        """The calls with effects of a run, in order, with what they came to where that is kept.
+        """The calls with effects of a run and of those that it repeats, each once and in order, with what they came
+        to where that is kept.
 
         Raises:
             StoreError: The store can't be read.
@@ -186,6 +235,64 @@ class Runs:
         from toolcrib.scripts import tables
 
         store = await self._store()
+        found: dict[str, EarlierCall] = {}
+        while run:
+            for call in await self._made(store, run):
+                found.setdefault(call.call_id, call)
+            run = await store.read(tables.repeated, run)
+        return list(found.values())
+
+    async def left(self, run: str) -> tuple[str, list[EarlierCall]]:
+        """What a sleeping run has still to take over from the one that it repeats: that run, and its calls.
+
+        Raises:
+            StoreError: The store can't be read.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        repeated = await store.read(tables.repeated, run)
+        taken = {call.call_id for call in await self._made(store, run)} if repeated else set[str]()
+        return repeated, [call for call in await self.earlier(repeated) if call.call_id not in taken]
+
+    async def asleep(self, run: str, caller: Caller) -> Asleep | None:
+        """What a sleeping run goes on from; None for one that does not sleep, or has slept too long.
+
+        Raises:
+            UsageError: There is no such run.
+            SandboxError: What is stored is not what was put to sleep.
+            StoreError: The store can't be read.
+        """
+        store = await self._store()
+        row = await self._row(run, caller)
+        snapshot = row["snapshot"]
+        if row["status"] != "suspended" or snapshot is None or row["ended_at"] + self._keep <= store.clock():
+            return None
+        if not hmac.compare_digest(await self._seal(run, snapshot, row["ended_at"]), row["seal"]):
+            raise SandboxError(
+                f"What run {run} goes on from was altered.",
+                hint="Look at what it has done, and run the rest without retry_of.",
+            )
+        return _unpacked(snapshot, row["language"], row["seal"])
+
+    async def wake(self, run: str, asleep: Asleep) -> None:
+        """Take up a sleeping run; it is awake from then on, whoever else asks.
+
+        Raises:
+            UsageError: Somebody else was faster.
+            StoreError: The store can't be written.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        if not await store.write(tables.wake, run, asleep.seal, self._instance):
+            raise UsageError(f"Run {run} was taken up by somebody else.", hint="Wait until it has ended.")
+        self._here.add(run)
+
+    async def _made(self, store: Store, run: str) -> list[EarlierCall]:
+        """The calls with effects that a run itself made, or took over from another."""
+        from toolcrib.scripts import tables
+
         kept = {row["call_id"]: row for row in await store.read(tables.results, run, store.clock())}
         calls = [
             EarlierCall(row["call_id"], row["tool"], row["digest"], row["state"], _loaded(row["result"]))
@@ -193,28 +300,6 @@ class Runs:
         ]
         # What left and was not answered to the script before the process ended is in the journal alone.
         return [*calls, *(each for each in await self._settled(run) if each.call_id not in kept)]
-
-    async def wake(self, run: str, caller: Caller) -> bytes:
-        """What a sleeping run goes on from; it is awake from then on, whoever else asks.
-
-        Raises:
-            UsageError: It does not sleep, or has slept too long.
-            SandboxError: What is stored is not what was put to sleep.
-        """
-        from toolcrib.scripts import tables
-
-        store = await self._store()
-        row = await self._row(run, caller)
-        if row["status"] != "suspended" or row["snapshot"] is None:
-            raise UsageError(f"Run {run} does not wait for anything.")
-        if row["ended_at"] + self._keep <= store.clock():
-            raise UsageError(f"Run {run} has waited too long.", hint="Run the script again with retry_of.")
-        seal = await self._seal(run, row["snapshot"], row["ended_at"])
-        if not hmac.compare_digest(seal, row["seal"]):
-            raise SandboxError(f"What run {run} goes on from was altered.", hint="Run the script again with retry_of.")
-        if not await store.write(tables.take, run, "suspended", "running"):
-            raise UsageError(f"Run {run} was taken up by somebody else.")
-        return row["snapshot"]
 
     async def _row(self, run: str, caller: Caller) -> dict[str, Any]:
         from toolcrib.scripts import tables
@@ -242,13 +327,32 @@ class Runs:
         from toolcrib.scripts import tables
 
         store.ensure("scripts", tables.VERSION, tables.METADATA)
-        now = store.clock()
+        self._prune(store)
+
+    def _prune(self, store: Store) -> None:
+        from toolcrib.scripts import tables
+
+        now = self._pruned_at = store.clock()
         with store.transaction(write=True) as connection:
-            tables.prune(connection, now, now - self._retention)
+            tables.prune(connection, now, now - self._keep, now - self._retention)
+
+    def _stored(self, text: str) -> str:
+        return self._redact(text).encode("utf-8", "replace").decode()
 
 
 def _run(row: dict[str, Any]) -> Run:
     return Run(**{name: row[name] for name in Run.__dataclass_fields__})
+
+
+def _packed(asleep: Asleep) -> bytes:
+    head = {"code": asleep.code, "labels": sorted(asleep.labels)}
+    return json.dumps(head).encode() + b"\n" + asleep.snapshot
+
+
+def _unpacked(stored: bytes, language: Language, seal: str) -> Asleep:
+    head, _, snapshot = stored.partition(b"\n")
+    read = json.loads(head)
+    return Asleep(read["code"], language, frozenset(read["labels"]), snapshot, seal)
 
 
 def _loaded(text: str | None) -> Any:

@@ -15,6 +15,7 @@ from sqlalchemy import (
     Text,
     delete,
     insert,
+    or_,
     select,
     update,
 )
@@ -65,10 +66,22 @@ def change(connection: Connection, run: str, values: dict[str, Any]) -> None:
     connection.execute(update(_RUNS).where(_RUNS.c.id == run).values(values))
 
 
-def take(connection: Connection, run: str, status: str, to: str) -> bool:
-    """Change a run's status if it is the one that is expected; whether it was."""
-    changed = update(_RUNS).where(_RUNS.c.id == run, _RUNS.c.status == status).values(status=to)
-    return connection.execute(changed).rowcount == 1
+def wake(connection: Connection, run: str, seal: str, instance: str) -> bool:
+    """Let an instance take up a run that sleeps, if what it goes on from is still the one with that seal; whether
+    it was."""
+    asleep = (_RUNS.c.id == run, _RUNS.c.status == "suspended", _RUNS.c.seal == seal)
+    return connection.execute(update(_RUNS).where(*asleep).values(status="running", instance=instance)).rowcount == 1
+
+
+def running(connection: Connection, run: str) -> list[tuple[str, str]]:
+    """The runs that count as running, of one and those that repeat it: id, and instance."""
+    these = (_RUNS.c.status == "running", or_(_RUNS.c.id == run, _RUNS.c.retry_of == run))
+    return [(row.id, row.instance) for row in connection.execute(select(_RUNS.c.id, _RUNS.c.instance).where(*these))]
+
+
+def repeated(connection: Connection, run: str) -> str:
+    """The run that a run repeats; empty for none."""
+    return connection.execute(select(_RUNS.c.retry_of).where(_RUNS.c.id == run)).scalar_one_or_none() or ""
 
 
 def find(connection: Connection, run: str, principal: str) -> dict[str, Any] | None:
@@ -100,9 +113,13 @@ def results(connection: Connection, run: str, now: float) -> list[dict[str, Any]
     return [row if row["expires_at"] > now else {**row, "result": None} for row in found]
 
 
-def prune(connection: Connection, now: float, oldest: float) -> None:
-    """Drop results that have expired, and runs that began before `oldest`, with all that belongs to them."""
-    connection.execute(update(_RESULTS).where(_RESULTS.c.expires_at <= now).values(result=None))
+def prune(connection: Connection, now: float, asleep: float, oldest: float) -> None:
+    """Drop results that have expired, what runs go on from that fell asleep before `asleep`, and runs that began
+    before `oldest`, with all that belongs to them."""
+    expired = (_RESULTS.c.expires_at <= now, _RESULTS.c.result.is_not(None))
+    connection.execute(update(_RESULTS).where(*expired).values(result=None))
+    late = (_RUNS.c.snapshot.is_not(None), _RUNS.c.ended_at <= asleep)
+    connection.execute(update(_RUNS).where(*late).values(snapshot=None, seal=""))
     old = select(_RUNS.c.id).where(_RUNS.c.started_at < oldest)
     connection.execute(delete(_RESULTS).where(_RESULTS.c.run.in_(old)))
     connection.execute(delete(_RUNS).where(_RUNS.c.started_at < oldest))
