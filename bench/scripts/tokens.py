@@ -1,0 +1,71 @@
+"""Tokens that a task brings into a model's context: by calling tools directly, by discovery, and by a script.
+
+Each text is counted once, as it enters; that later requests hold it again is left out, which favours direct calling.
+"""
+
+from typing import Any
+
+from bench.scripts.tasks import Task
+from toolcrib import Crib
+from toolcrib.broker import Call, Outcome
+from toolcrib.catalog import as_sent, definition_tokens
+from toolcrib.metatools import MetaTools, run_result
+from toolcrib.metatools.formatting import compact
+from toolcrib.tokens import count_tokens
+
+
+async def spent(crib: Crib, task: Task) -> dict[str, Any]:
+    """The tokens of a task in each way; the calls are those that its script really makes.
+
+    Args:
+        crib: Over the demo servers.
+        task: The task.
+    """
+    tools = MetaTools(crib)
+    surface = sum(count_tokens(as_sent(each)) for each in tools.definitions())
+    search = await tools.call("search_tools", {"query": task.needs})
+    found = count_tokens(compact({"query": task.needs})) + _blocks(search)
+    calls = _Calls(crib)
+    with calls:
+        outcome = await crib.run_code(task.code)
+    assert outcome.ok, (task.name, outcome)
+    script = count_tokens(compact({"code": task.code})) + _blocks(run_result(outcome))
+    direct = sum(definition_tokens(tool) for tool in await crib.tools()) + calls.tokens
+    return {
+        "calls": calls.count,
+        "direct": direct,
+        "discovery": surface + found + calls.tokens + calls.count * count_tokens("call_tool name arguments"),
+        "code": surface + found + script,
+        "saved_percent": round(100 * (1 - (surface + found + script) / direct), 1),
+    }
+
+
+def _blocks(result: dict[str, Any]) -> int:
+    return sum(count_tokens(str(block.get("text", ""))) for block in result["content"])
+
+
+class _Calls:
+    """Counts the calls that a crib is asked to make, and what they come to, as a model would read them."""
+
+    def __init__(self, crib: Crib) -> None:
+        self._crib = crib
+        self._request = crib.request
+        self.tokens = 0
+        self.count = 0
+
+    def __enter__(self) -> None:
+        async def counted(*args: Any, **more: Any) -> Outcome:
+            outcome = await self._request(*args, **more)
+            self._add(outcome.call, outcome)
+            return outcome
+
+        self._crib.request = counted  # type: ignore[method-assign]
+
+    def __exit__(self, *exc: object) -> None:
+        self._crib.request = self._request  # type: ignore[method-assign]
+
+    def _add(self, call: Call, outcome: Outcome) -> None:
+        self.count += 1
+        self.tokens += count_tokens(compact({"name": call.target, "arguments": call.arguments}))
+        structure = outcome.result.get("structuredContent")
+        self.tokens += count_tokens(compact(structure)) if structure is not None else _blocks(outcome.result)
