@@ -118,7 +118,8 @@ async def _measure(options: Namespace) -> dict[str, Any]:
         }
         tasks = await _tokens(state / "tokens")
     figures["tokens"] = {name: json.dumps(row) for name, row in tasks.items()}
-    figures["saved_percent"] = round(median(row["saved_percent"] for row in tasks.values()), 1)
+    for name in ("saved_percent", "saved_percent_of_all_requests"):
+        figures[name] = round(median(row[name] for row in tasks.values()), 1)
     return figures
 
 

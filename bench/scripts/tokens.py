@@ -1,8 +1,10 @@
 """Tokens that a task brings into a model's context: by calling tools directly, by discovery, and by a script.
 
-Each text is counted once, as it enters; that later requests hold it again is left out, which favours direct calling.
+Each text is counted once, as it enters. What all requests of the task hold together, each with all that came before, is
+given beside it.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from bench.scripts.tasks import Task
@@ -30,14 +32,23 @@ async def spent(crib: Crib, task: Task) -> dict[str, Any]:
         outcome = await crib.run_code(task.code)
     assert outcome.ok, (task.name, outcome)
     script = count_tokens(compact({"code": task.code})) + _blocks(run_result(outcome))
-    direct = sum(definition_tokens(tool) for tool in await crib.tools()) + calls.tokens
+    definitions = sum(definition_tokens(tool) for tool in await crib.tools())
+    direct = definitions + sum(calls.tokens)
+    code = surface + found + script
+    requests = {"direct": _requests(definitions, calls.tokens), "code": _requests(surface, [found, script])}
     return {
-        "calls": calls.count,
+        "calls": len(calls.tokens),
         "direct": direct,
-        "discovery": surface + found + calls.tokens + calls.count * count_tokens("call_tool name arguments"),
-        "code": surface + found + script,
-        "saved_percent": round(100 * (1 - (surface + found + script) / direct), 1),
+        "discovery": surface + found + sum(calls.tokens),
+        "code": code,
+        "saved_percent": round(100 * (1 - code / direct), 1),
+        "saved_percent_of_all_requests": round(100 * (1 - requests["code"] / requests["direct"]), 1),
     }
+
+
+def _requests(begins: int, added: Sequence[int]) -> int:
+    """Tokens of all requests of a conversation that each hold what came before."""
+    return sum(begins + sum(added[:place]) for place in range(len(added) + 1))
 
 
 def _blocks(result: dict[str, Any]) -> int:
@@ -45,13 +56,12 @@ def _blocks(result: dict[str, Any]) -> int:
 
 
 class _Calls:
-    """Counts the calls that a crib is asked to make, and what they come to, as a model would read them."""
+    """The tokens of each call that a crib is asked to make, with what it comes to, as a model would read both."""
 
     def __init__(self, crib: Crib) -> None:
         self._crib = crib
         self._request = crib.request
-        self.tokens = 0
-        self.count = 0
+        self.tokens: list[int] = []
 
     def __enter__(self) -> None:
         async def counted(*args: Any, **more: Any) -> Outcome:
@@ -65,7 +75,6 @@ class _Calls:
         self._crib.request = self._request  # type: ignore[method-assign]
 
     def _add(self, call: Call, outcome: Outcome) -> None:
-        self.count += 1
-        self.tokens += count_tokens(compact({"name": call.target, "arguments": call.arguments}))
         structure = outcome.result.get("structuredContent")
-        self.tokens += count_tokens(compact(structure)) if structure is not None else _blocks(outcome.result)
+        answer = count_tokens(compact(structure)) if structure is not None else _blocks(outcome.result)
+        self.tokens.append(count_tokens(compact({"name": call.target, "arguments": call.arguments})) + answer)

@@ -113,6 +113,12 @@ async def test_what_is_wrong_is_told_before_anything_is_called(crib: Crib) -> No
     assert "box.add" in outcome.findings[0].message + outcome.findings[0].hint
 
 
+async def test_what_may_well_work_is_no_mistake(crib: Crib) -> None:
+    code = "names = {'a': 1}\nkey = 'a' if len(names) else None\nx = await box.add(a=names.get(key, 0), b=1)\nx['sum']"
+    outcome = await crib.run_code(code)
+    assert (outcome.status, outcome.value) == ("ok", 2), outcome
+
+
 async def test_a_tool_s_failure_is_an_exception_that_tells_which_tool(crib: Crib) -> None:
     code = "try:\n    await box.flaky(key='k')\nexcept ToolError as e:\n    print(e.tool, '|', e.message)\n'went on'"
     outcome = await crib.run_code(code)

@@ -1,5 +1,6 @@
 """`ScriptRunner`: checks a script, runs it behind a wall, and accounts for what it has done."""
 
+import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -201,6 +202,8 @@ class _Record:
         self._code = code
         self.caller = replace(caller, origin="script", run=run)
         self._runs = runs
+        self._unkept: list[tuple[int, EarlierCall]] = []
+        self._keeping: asyncio.Task[None] | None = None
 
     async def begin(self, language: Language, sandbox: str, retry_of: str) -> None:
         """Put the run on record."""
@@ -215,7 +218,16 @@ class _Record:
         with suppress(StoreError):
             digest = (await self._runs.digest())(call)
             call_id = call.id if again is None else again.call_id
-            await self._runs.keep(self.run, number, EarlierCall(call_id, call.target, digest, "done", outcome.result))
+            self._unkept.append((number, EarlierCall(call_id, call.target, digest, "done", outcome.result)))
+        if self._keeping is None or self._keeping.done():
+            # Beside the script, which need not wait: that the call was made is in the journal already.
+            self._keeping = asyncio.create_task(self._keep_all(self._runs))
+
+    async def _keep_all(self, runs: Runs) -> None:
+        while self._unkept:
+            calls, self._unkept = self._unkept, []
+            with suppress(StoreError):
+                await runs.keep(self.run, calls)
 
     async def settled(self, told: RunOutcome, snapshot: bytes | None, labels: frozenset[str]) -> RunOutcome:
         """Record how the run ended, or what it goes on from, and pass that on."""
@@ -239,6 +251,8 @@ class _Record:
     async def _end(self, status: RunState, output: str, detail: str, asleep: Asleep | None) -> None:
         if self._runs is not None:
             with anyio.CancelScope(shield=True), suppress(StoreError):
+                if self._keeping is not None:
+                    await self._keeping
                 await self._runs.end(self.run, status, output, detail, asleep)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -157,8 +157,8 @@ class Runs:
         values = {"status": status, **told, "ended_at": ended, "snapshot": snapshot, "seal": seal}
         await store.write(tables.change, run, values)
 
-    async def keep(self, run: str, number: int, call: EarlierCall) -> None:
-        """Keep what a call of a run came to.
+    async def keep(self, run: str, calls: Sequence[tuple[int, EarlierCall]]) -> None:
+        """Keep what calls of a run came to, each with its number in it.
 
         Raises:
             StoreError: It can't be kept.
@@ -166,18 +166,9 @@ class Runs:
         from toolcrib.scripts import tables
 
         store = await self._store()
-        text = json.dumps(call.result, ensure_ascii=False)
-        row = {
-            "run": run,
-            "call_id": call.call_id,
-            "number": number,
-            "tool": call.tool_id,
-            "digest": call.digest,
-            "state": call.state,
-            "result": text.encode("utf-8", "replace").decode() if len(text) <= _MOST_RESULT else None,
-            "expires_at": store.clock() + self._keep,
-        }
-        await store.write(tables.keep_result, row)
+        await store.write(
+            tables.keep_results, [_row(run, number, call, store.clock() + self._keep) for number, call in calls]
+        )
 
     async def digest(self) -> Callable[[Call], str]:
         """What gives a call's digest, as the journal has it.
@@ -338,6 +329,20 @@ class Runs:
 
     def _stored(self, text: str) -> str:
         return self._redact(text).encode("utf-8", "replace").decode()
+
+
+def _row(run: str, number: int, call: EarlierCall, expires_at: float) -> dict[str, Any]:
+    text = json.dumps(call.result, ensure_ascii=False)
+    return {
+        "run": run,
+        "call_id": call.call_id,
+        "number": number,
+        "tool": call.tool_id,
+        "digest": call.digest,
+        "state": call.state,
+        "result": text.encode("utf-8", "replace").decode() if len(text) <= _MOST_RESULT else None,
+        "expires_at": expires_at,
+    }
 
 
 def _run(row: dict[str, Any]) -> Run:

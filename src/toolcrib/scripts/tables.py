@@ -1,5 +1,6 @@
 """The tables of runs, and the statements over them; the only module here that needs SQLAlchemy."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -99,11 +100,11 @@ def newest(connection: Connection, principal: str | None, limit: int) -> list[di
     return [_members(row) for row in connection.execute(wanted)]
 
 
-def keep_result(connection: Connection, row: dict[str, Any]) -> None:
-    """Insert what a call of a run came to, in place of an earlier answer to the same call."""
-    same = (_RESULTS.c.run == row["run"], _RESULTS.c.call_id == row["call_id"])
-    connection.execute(delete(_RESULTS).where(*same))
-    connection.execute(insert(_RESULTS).values(row))
+def keep_results(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert what calls of runs came to, in place of earlier answers to the same calls."""
+    for row in rows:
+        connection.execute(delete(_RESULTS).where(_RESULTS.c.run == row["run"], _RESULTS.c.call_id == row["call_id"]))
+    connection.execute(insert(_RESULTS), list(rows))
 
 
 def results(connection: Connection, run: str, now: float) -> list[dict[str, Any]]:

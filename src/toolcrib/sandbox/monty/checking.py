@@ -1,6 +1,7 @@
 """What the checker of types in Monty says of a script, with what is no mistake left out."""
 
 import json
+import re
 from typing import Any
 
 from pydantic_monty import MontyComplete, MontyError, MontySession, MontyTypingError, NameLookupSnapshot
@@ -27,6 +28,7 @@ _REFUSED = frozenset(
 )
 """Rules whose breach stops a script; others only warn."""
 _OF_RESULTS = frozenset(("not-iterable", "not-subscriptable", "non-subscriptable", "unsupported-operator"))
+_TOOLS_FUNCTION = re.compile(r"(?:bound method `_|function `\w+_)")
 _MOST_STEPS = 100
 _MOST_FINDINGS = 50
 
@@ -91,5 +93,8 @@ def _is_error(rule: str, message: str) -> bool:
         return "Coroutine" in message
     if rule == "unresolved-attribute" and "`None`" in message:
         return False
+    if rule == "no-matching-overload":
+        # Of what is not a tool's function, such as `dict.get` of something that may be None, most often no mistake.
+        return _TOOLS_FUNCTION.search(message) is not None
     # What gather gives where it keeps exceptions is taken to be one.
     return rule in _REFUSED and "BaseException" not in message
