@@ -75,6 +75,18 @@ async def test_modern_clients_name_their_conversations_or_share_one_until_they_p
     assert len(set(keys)) == 3
 
 
+async def test_long_names_that_begin_alike_are_different_conversations() -> None:
+    seen = Seen()
+    async with Crib.from_clients({}, policy=seen) as crib:
+        crib.add_functions(ping)
+        async with Client(Gateway(crib).server) as client:
+            for name in ("x" * 500 + "a", "x" * 500 + "b", "x" * 500 + "a"):
+                await call_ping(client, name)
+    one, other, again = (caller.conversation for caller in seen.callers)
+    assert one == again != other
+    assert len(one) < 300
+
+
 async def test_over_http_a_session_is_a_conversation(over_http: Callable[..., Any]) -> None:
     seen = Seen()
     async with Crib.from_clients({}, policy=seen) as crib:

@@ -161,3 +161,11 @@ def test_sixteen_thousand_tools_are_built_within_a_tenth_of_a_second_and_looked_
     # the targets are 100 ms and 20 ms; five times that, since tests share their machine
     assert built < 0.5
     assert max(durations) < 0.1
+
+
+@pytest.mark.parametrize("name", ["addict", "addic", "wipe_all", "box.wipe", "box.addict", "add_wipe"])
+def test_near_names_are_those_that_there_would_be_without_what_is_not_visible(name: str) -> None:
+    seen = [("box.add", "box", "add"), ("box.wiper_settings", "box", "wiper_settings")]
+    hidden = [("box.addict", "box", "addict"), ("box.wipe", "box", "wipe")]
+    ids = {tool_id for tool_id, _, _ in seen}
+    assert Aliases([*seen, *hidden]).near(name, ids) == Aliases(seen).near(name)

@@ -1,6 +1,7 @@
 """What every search strategy promises, asked of each of them in one word, which is a query for all."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -240,3 +241,28 @@ async def test_a_searcher_that_keeps_nothing_says_so(make: Make, filled: Fill, t
 def test_an_unknown_strategy_is_an_error_that_names_the_known_ones() -> None:
     with pytest.raises(ConfigError, match=r"'magic'.*auto, keyword, regex, semantic, hybrid, delegate, subagent"):
         make_searcher("magic")
+
+
+WORDS = "wipe wipes wipex wiper disk dusk forge forger invoices deploys zebra staf wombat payload mail"
+
+
+async def test_what_is_not_visible_changes_nothing_in_what_is_found(make: Make, tool: MakeTool) -> None:
+    seen = [
+        tool("box", "wiper_settings", "Change the settings of wipers."),
+        tool("box", "invoice_list", "List invoices of a customer."),
+        tool("box", "deploys_show", "Show deployments to production."),
+        tool("box", "mail_read", "Read a message."),
+    ]
+    hidden = [
+        tool("box", "wipe", "Wipe a disk wholly."),
+        tool("box", "invoices", "Forge invoices of a zebra."),
+        tool("box", "deploy", "Deploy a payload."),
+        tool("box", "staff_wombats", "Mail the staff of wombats."),
+    ]
+    whole, part = make(), make()
+    whole.add(ServerDocs("box"), [*seen, *hidden])
+    part.add(ServerDocs("box"), seen)
+    visible = VisibleSet(each.id for each in seen)
+    words = WORDS.split()
+    for query in (*words, *map(" ".join, pairwise(words))):
+        assert await whole.search(query, 10, visible) == await part.search(query, 10, visible), query

@@ -1,5 +1,6 @@
 """Who speaks to the gateway: the caller of a request, told from its connection and its `_meta`."""
 
+import hashlib
 import secrets
 import time
 import weakref
@@ -40,7 +41,7 @@ class Callers:
         principal = Principal()
         meta: Mapping[str, Any] = (ctx.params or {}).get("_meta") or {}
         named = meta.get(CONVERSATION_META)
-        key = named[:_LONGEST] if isinstance(named, str) else ""
+        key = _bounded(named) if isinstance(named, str) else ""
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             conversation = f"named:{key}" if key else self._within_window(principal)
         else:
@@ -66,3 +67,10 @@ class Callers:
             conversation = secrets.token_hex(8)
         self._open[principal] = (conversation, now)
         return conversation
+
+
+def _bounded(name: str) -> str:
+    """A conversation's name at a bounded length; two that are not the same stay so."""
+    if len(name) <= _LONGEST:
+        return name
+    return f"{name[:_LONGEST]}#{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

@@ -15,6 +15,8 @@ LONGEST_NAME = 512
 """Characters of a name beyond which only an exact spelling is looked for, and suggestions see the head."""
 MOST_CANDIDATES = 20
 """Ids named in the error about an ambiguous name at most."""
+_MOST_SETS = 64
+"""Visible sets of which the near names are kept."""
 
 _SEPARATOR = re.compile(r"__|[/_:.]")
 _FOREIGN = re.compile(r"(?:[^\w\n]|_)+")
@@ -35,6 +37,7 @@ class Aliases:
 
     def __init__(self, entries: Iterable[tuple[str, str, str]]) -> None:
         self._entries = list(entries)
+        self._near_in: dict[int, tuple[Container[str], NearNames]] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -64,7 +67,21 @@ class Aliases:
 
     def near(self, name: str, visible: Container[str] | None = None, limit: int = 3) -> tuple[str, ...]:
         """The visible ids most like a name, best first; empty when none is like it."""
-        return self._near.find(name[:LONGEST_NAME], limit, visible)
+        return self._near_among(visible).find(name[:LONGEST_NAME], limit)
+
+    def _near_among(self, visible: Container[str] | None) -> NearNames:
+        """What finds names among the visible ones. Which words are rare, or there at all, must not be told by others:
+        so those are not even looked at."""
+        if visible is None:
+            return self._near
+        kept = self._near_in.get(id(visible))
+        if kept is None:
+            if len(self._near_in) >= _MOST_SETS:
+                self._near_in.clear()
+            near = NearNames([tool_id for tool_id, _, _ in self._entries if tool_id in visible])
+            # The set is kept beside it: as long as it is, nothing else has its identity.
+            kept = self._near_in[id(visible)] = (visible, near)
+        return kept[1]
 
     def _exact_readings(self, name: str) -> Iterator[str]:
         plain = name.removeprefix(_PREFIX)

@@ -4,7 +4,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from functools import cached_property
 from heapq import nsmallest
@@ -34,20 +34,18 @@ class NearNames:
     def __init__(self, names: Sequence[str]) -> None:
         self._names = names
 
-    def find(self, name: str, limit: int, visible: Container[str] | None = None) -> tuple[str, ...]:
+    def find(self, name: str, limit: int) -> tuple[str, ...]:
         """Up to `limit` names that are like `name`, best first.
 
         Args:
             name: At most a few hundred characters.
             limit: How many to name.
-            visible: The names that may be found; None means all.
         """
         scores: defaultdict[int, float] = defaultdict(float)
         for weight, lines in self._evidence(name):
             for line in lines:
                 scores[line] += weight
-        lines = scores if visible is None else [line for line in scores if self._names[line] in visible]
-        best = nsmallest(MOST_COMPARED, lines, key=lambda line: (-scores[line], line))
+        best = nsmallest(MOST_COMPARED, scores, key=lambda line: (-scores[line], line))
         words = _plain(name)
         matcher = SequenceMatcher(autojunk=False)
         matcher.set_seq2(words)

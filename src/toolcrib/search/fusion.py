@@ -78,6 +78,7 @@ class Fusion:
         self, view: View, texts: Sequence[str], likeness: Likeness, limit: int, visible: VisibleSet | None
     ) -> list[Hit]:
         """The best tools for the first of some texts, of which the others are clauses; equal ones by their ids."""
+        view = view.among(visible)
         if not view.count:
             return []
         allowed = np.concatenate([segment.allowed(visible) for segment in view.segments])

@@ -122,6 +122,12 @@ class Segment:
             self._masks[visible] = mask
         return mask & self.live
 
+    def only(self, allowed: Bools) -> "Segment":
+        """The same lists with these tools living alone, to be merged: document frequencies are not adjusted."""
+        part = Segment(self.ids, self.lists)
+        part.live, part.living = allowed, int(np.count_nonzero(allowed))
+        return part
+
     def sum_words(self, weights: Mapping[int, float], scale: float) -> Doubles:
         """[n] The sum of weight times impact over terms, times `scale`."""
         total = np.zeros(len(self.ids))

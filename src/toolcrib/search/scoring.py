@@ -34,6 +34,7 @@ def rank(view: View, query: str, limit: int, visible: VisibleSet | None) -> list
     """The best tools for a query, equal ones in the order of their ids."""
     if limit <= 0:
         return []
+    view = view.among(visible)
     need = view.need(query)
     several = has_several(need)
     most = max(limit, POOL) if several else limit

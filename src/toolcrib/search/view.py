@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.documents import Letters, Vocabulary, grams
 from toolcrib.search.fuzzy import Spelling
-from toolcrib.search.index import Bools, Doubles, Longs, Segment
+from toolcrib.search.index import Bools, Doubles, Longs, Segment, merge
 from toolcrib.search.sorting import inverted
 from toolcrib.search.synonyms import synonyms
 from toolcrib.search.terms import Terms, spellings, surfaces, terms
@@ -22,6 +23,8 @@ _MOST_TOOLS = 20_000
 _MOST_SEEN = 10_000
 _NONE = np.zeros(0, np.int64)
 _MOST_TERMS = 256
+_MOST_PARTS = 16
+"""Visible sets that leave something out whose own view is kept."""
 
 Weights = dict[int, float]
 
@@ -78,6 +81,8 @@ class View:
 
     def __init__(self, segments: Sequence[Segment], vocabulary: Vocabulary, spelling: Spelling) -> None:
         self.segments = segments
+        self._vocabulary = vocabulary
+        self._parts: dict[VisibleSet, View] = {}
         self.count = sum(segment.living for segment in segments)
         self._words = vocabulary.words
         self._spelling = spelling
@@ -91,6 +96,22 @@ class View:
         self._rarity = _rarity(df, self.count)
         self._names = _ServerNames(vocabulary.server_names, self._rarity)
         self._grams = _Grams(vocabulary.letters, segments, self.count)
+
+    def among(self, visible: VisibleSet | None) -> "View":
+        """The index as it would be without what is not visible. That must not show in which words are known, rare or
+        mistyped, nor in how sure a hit is; so nothing of it is left in the lists."""
+        allowed = [segment.allowed(visible) for segment in self.segments]
+        if all(np.count_nonzero(each) == one.living for each, one in zip(allowed, self.segments, strict=True)):
+            return self
+        assert visible is not None
+        part = self._parts.pop(visible, None)
+        if part is None:
+            left = [segment.only(mask) for segment, mask in zip(self.segments, allowed, strict=True)]
+            part = View([merge(left, len(self._words), None)], self._vocabulary, self._spelling)
+            if len(self._parts) >= _MOST_PARTS:
+                del self._parts[next(iter(self._parts))]
+        self._parts[visible] = part
+        return part
 
     def need(self, query: str) -> Need:
         """A query's terms, looked up and weighted."""

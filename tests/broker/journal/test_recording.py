@@ -422,3 +422,18 @@ async def test_once_it_is_closed_an_effect_is_refused_and_nobody_waits_for_ever(
         with pytest.raises(StoreError, match="The crib is closed"):
             await book.begin()
         await book.journal.ended(call, "done")  # no error of the call
+
+
+async def test_that_a_call_waited_takes_nothing_back_when_it_is_written_after_the_call_was_sent(
+    open_book: Callable[..., Any], made: Callable[..., Call]
+) -> None:
+    async with open_book() as book:
+        call = made()
+        await book.journal.stopped(call, "waiting", Decision("ask"))
+        late, book.journal._whole = book.journal._whole, {}  # a batch that is being written, and will fail
+        await book.journal.started(call, ALLOW)
+        await book.journal.ended(call, "done", result=RESULT)
+        book.journal._put_back(late, [], {})
+        await book.journal.flush()
+        entry = await book.entry(call)
+        assert (entry.state, entry.attempts) == ("done", 1)

@@ -34,12 +34,15 @@ def _insert(dialect: str, table: Table) -> Any:
 
 
 def _put(dialect: str) -> Insert:
-    """Inserts a call. One that is there already, since it waited or is sent again, begins anew under its number."""
+    """Inserts a call. One that is there already, since it waited or is sent again, begins anew under its number; that
+    it waited, written late, takes nothing back from one that was sent since."""
     made = _insert(dialect, CALLS)
     kept = {"seq", "id", "arguments", "digest", "repeated_by", "attempts", "started_at"}
     changes = {column.name: made.excluded[column.name] for column in CALLS.c if column.name not in kept}
     attempts = _C.attempts + made.excluded.attempts
-    return cast("Insert", made.on_conflict_do_update(index_elements=["id"], set_={**changes, "attempts": attempts}))
+    sent_last = or_(made.excluded.attempts > 0, _C.attempts == 0)
+    set_ = {**changes, "attempts": attempts}
+    return cast("Insert", made.on_conflict_do_update(index_elements=["id"], set_=set_, where=sent_last))
 
 
 _PUT = {dialect: _put(dialect) for dialect in ("sqlite", "postgresql")}
