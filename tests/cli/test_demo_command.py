@@ -14,7 +14,8 @@ def test_the_story_is_told_with_figures_that_hold(program: Cli, tmp_path: Path) 
     ran = program("demo", "--json", env={"TMPDIR": str(tmp_path), "TOOLCRIB_CONFIG_DIR": str(tmp_path / "mine")})
     assert ran.code == 0, ran.err
     story = ran.json["chapters"]
-    assert list(story) == ["surface", "search", "details", "call", "mended", "corrected", "whole"]
+    told = ["surface", "search", "details", "call", "mended", "corrected", "whole", "script", "half_way"]
+    assert list(story) == told
     surface = story["surface"]
     assert surface["definitions"]["tokens"] == sum(surface["servers"].values())
     assert surface["toolcrib"]["tokens"] < surface["definitions"]["tokens"] / 10
@@ -25,6 +26,8 @@ def test_the_story_is_told_with_figures_that_hold(program: Cli, tmp_path: Path) 
     assert any("severity" in problem for problem in story["corrected"]["problems"])
     assert story["whole"]["intact"]
     assert story["whole"]["bytes"] > 1_000
+    assert not story["script"]["is_error"]
+    assert (story["half_way"]["is_error"], story["half_way"]["notes"]) == (False, 1)
     entry = ran.json["connect"]["entry"]["mcpServers"]["toolcrib"]
     assert entry["args"][-2:] == ["--config", str(tmp_path / "mine" / "mcp.json")]
     assert [path.name for path in tmp_path.iterdir()] == []

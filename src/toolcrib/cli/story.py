@@ -10,7 +10,7 @@ from toolcrib.broker import content_of, text_of
 from toolcrib.catalog import JsonObject, Tool
 from toolcrib.cli.costs import Costs
 from toolcrib.crib import Crib
-from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, SEARCH_TOOLS, MetaTools, tool_signature
+from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, RUN_CODE, SEARCH_TOOLS, MetaTools, tool_signature
 from toolcrib.metatools.metatools import CHANGES_META
 from toolcrib.schema import first_sentence
 from toolcrib.tokens import count_tokens
@@ -131,6 +131,8 @@ async def demo_story(crib: Crib, model: Model) -> AsyncIterator[Chapter]:
     yield await _mended(model, free, {**people, "duration_minutes": "90", "limit": "1"})
     yield await _corrected(model)
     yield await _whole(model)
+    yield await _script(model)
+    yield await _half_way(model)
 
 
 async def own_story(crib: Crib, model: Model, costs: Costs) -> AsyncIterator[Chapter]:
@@ -186,6 +188,33 @@ async def _whole(model: Model) -> Chapter:
     return Chapter(
         "whole", "What comes back stays whole", model.asked, lines, {"bytes": len(content), "intact": intact}
     )
+
+
+async def _script(model: Model) -> Chapter:
+    code = """for project in (await tickets.list_projects())["projects"]:
+    found = await tickets.search_tickets(project=project["key"], priority=["urgent"], limit=50)
+    print(project["key"], [ticket["id"] for ticket in found["tickets"]])"""
+    before = model.tokens
+    result = await model.ask(RUN_CODE, {"code": code})
+    cost = model.tokens - before
+    lines = [*code.splitlines(), "It prints, after 4 calls whose results the model never saw:"]
+    lines += [*_first(text_of(result), 3), f"({cost} tokens)"]
+    figures = {"tokens": cost, "is_error": bool(result.get("isError"))}
+    return Chapter("script", "It writes one script in place of many calls", f"{RUN_CODE}(…)", lines, figures)
+
+
+async def _half_way(model: Model) -> Chapter:
+    code = """note = await notes.create_note(title="Urgent", body="WEB-10 first")
+await tickets.add_comment(ticket="WEB-99", author="noor", body=f"see note {note['id']}")"""
+    failed = text_of(await model.ask(RUN_CODE, {"code": code}))
+    run = failed.rpartition('retry_of="')[2].partition('"')[0]
+    again = await model.ask(RUN_CODE, {"code": code.replace("WEB-99", "WEB-10"), "retry_of": run})
+    lines = [*code.splitlines(), "It is told what was done:", *_first(failed, 6)]
+    lines += ["The same for WEB-10, with retry_of; the note is not made twice:", *text_of(again).splitlines()[-3:]]
+    made = await model.call("notes.search_notes", {"query": "Urgent"})
+    structure: JsonObject = made.get("structuredContent") or {}
+    figures = {"run": run, "is_error": bool(again.get("isError")), "notes": len(structure.get("notes") or ())}
+    return Chapter("half_way", "A script dies half-way", f"{RUN_CODE}(…)", lines, figures)
 
 
 def _example(crib: Crib, costs: Costs) -> Tool:
