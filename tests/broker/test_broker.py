@@ -17,12 +17,16 @@ from toolcrib.broker import (
     Ending,
     InvalidArgumentsError,
     ListedTool,
+    NoDataFlow,
     Options,
     Outcome,
     Policy,
     Principal,
+    Question,
     ServerLists,
+    Trace,
 )
+from toolcrib.broker.approvals import Asking
 from toolcrib.catalog import NO_CONTEXT, JsonObject, ListMethod, RequestContext, RequestMethod, Source, ToolRegistry
 from toolcrib.errors import (
     AmbiguousNameError,
@@ -220,6 +224,30 @@ async def test_an_ambiguous_name_lists_its_candidates() -> None:
     with pytest.raises(AmbiguousNameError) as caught:
         await call(broker, "add", {"a": 1})
     assert set(caught.value.candidates) == {"one.add", "two.add"}
+
+
+async def test_what_was_read_is_taken_in_before_a_question_tells_where_values_come_from() -> None:
+    order: list[tuple[str, bool]] = []
+
+    class Asks(ServerLists):
+        def decide(self, call: Call) -> Decision:
+            return Decision("ask", "to be sure")
+
+    class Flow(NoDataFlow):
+        async def settle(self, caller: Caller, *, now: bool = False) -> None:
+            order.append(("settle", now))
+
+        def traces(self, call: Call) -> Sequence[Trace]:
+            order.append(("traces", True))
+            return ()
+
+    async def approver(question: Question) -> bool:
+        return True
+
+    flow = Flow()
+    broker, _ = broker_over(Scripted(), policy=Asks({}, {}), flow=flow, asking=Asking(approver=approver, flow=flow))
+    await call(broker, "s.add", {"a": 1})
+    assert order == [("settle", False), ("settle", True), ("traces", True)]
 
 
 async def test_allow_lists_leave_the_rest_out() -> None:

@@ -37,6 +37,24 @@ class AsksInCall(Personal):
         self.ask("roots/list")
 
 
+class KeepsRoots(Personal):
+    """Asks for the roots when it is told that they have changed, and answers calls with those that it knows."""
+
+    roots = ()
+
+    def notified(self, method, params):
+        if method == "notifications/roots/list_changed":
+            self.ask("roots/list")
+
+    def take(self, message):
+        if "result" in message:
+            self.roots = message["result"]["roots"]
+        super().take(message)
+
+    def call(self, name, arguments, params, request_id):
+        return text(json.dumps(self.roots))
+
+
 class ListsByCapabilities(Personal):
     """Lists one more tool to whom has roots."""
 

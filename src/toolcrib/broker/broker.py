@@ -166,6 +166,7 @@ class Broker:
                 return told(known, prepared)
         if decision.verdict != "allow":
             if decision.verdict == "ask":
+                await self._flow.settle(caller, now=True)  # the question tells where values come from
                 call = replace(call, params=own_copy(call.params))
             allowed = await self._waiting.allowed(call, decision, options)
             if allowed is None:

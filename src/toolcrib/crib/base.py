@@ -92,7 +92,7 @@ class CribBase:
         self._instance = secrets.token_hex(16)
         self._shared = SharedStore(self._state_dir, self._instance, config.settings.store, self._variables)
         self._sources = SourceTable(self.registry, self.events, self._is_off, self._is_hidden)
-        self._flow = flow_of(config.settings.data_flow, self._sources.labels)
+        self._flow = flow_of(config.settings, self._sources.labels)
         policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
         self._access = Access(self.registry, policy)
         ledger = self._ledger = ledger_of(self._shared, self._state_dir)

@@ -20,7 +20,7 @@ from toolcrib.broker import (
     UnknownHandleError,
 )
 from toolcrib.catalog import ToolRegistry
-from toolcrib.config import DataFlowSettings, ResultSettings
+from toolcrib.config import ResultSettings, Settings
 from toolcrib.errors import ToolcribError
 
 _MEGABYTE = 1 << 20
@@ -29,14 +29,16 @@ Labels = Callable[[Call], frozenset[str]]
 """The labels of what a call's result holds."""
 
 
-def flow_of(settings: DataFlowSettings, labels: Labels) -> Memory:
+def flow_of(config: Settings, labels: Labels) -> Memory:
     """What is remembered of what callers have read."""
+    settings = config.data_flow
     return Memory(
         labels,
         fingerprints=settings.fingerprints,
         caller_mb=settings.caller_mb,
         max_mb=settings.max_mb,
         idle_seconds=settings.idle_seconds,
+        traced=any(rule.from_ is not None for rule in config.policy.rules),
     )
 
 

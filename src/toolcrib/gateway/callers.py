@@ -3,8 +3,9 @@
 import hashlib
 import secrets
 import time
-import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 from typing import Any
 
 from mcp.server import ServerRequestContext
@@ -19,6 +20,20 @@ IDLE_WINDOW = 1800.0
 """Seconds without a request after which a client that names no conversation is taken to have begun another."""
 
 _LONGEST = 200
+_MOST_CONVERSATIONS = 1_000
+
+
+@dataclass
+class _Session:
+    """A connection of the handshake era.
+
+    Attributes:
+        name: Made up at its first request.
+        callers: Who has spoken over it, by conversation.
+    """
+
+    name: str = field(default_factory=lambda: secrets.token_hex(8))
+    callers: dict[str, Caller] = field(default_factory=dict[str, Caller])
 
 
 class Callers:
@@ -29,11 +44,15 @@ class Callers:
 
     Args:
         clock: Seconds, of any beginning.
+        on_ended: Told of each caller whose connection has ended.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, on_ended: Callable[[Caller], None] = lambda _: None
+    ) -> None:
         self._clock = clock
-        self._sessions: dict[int, str] = {}
+        self._on_ended = on_ended
+        self._sessions: dict[int, _Session] = {}
         self._open: dict[Principal, tuple[str, float]] = {}
 
     def caller(self, ctx: ServerRequestContext[Any, Any]) -> Caller:
@@ -42,23 +61,44 @@ class Callers:
         meta: Mapping[str, Any] = (ctx.params or {}).get("_meta") or {}
         named = meta.get(CONVERSATION_META)
         key = _bounded(named) if isinstance(named, str) else ""
+        face = "stdio" if ctx.request is None else "http"
         if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             conversation = f"named:{key}" if key else self._within_window(principal)
-        else:
-            conversation = ":".join(filter(None, (self._session(ctx), key)))
-        return Caller(principal, conversation, face="stdio" if ctx.request is None else "http")
+            return Caller(principal, conversation, face=face)
+        session = self._session(ctx)
+        if session is None:
+            return Caller(principal, key, face=face)
+        caller = Caller(principal, ":".join(filter(None, (session.name, key))), face=face)
+        if caller.conversation not in session.callers and len(session.callers) >= _MOST_CONVERSATIONS:
+            self._on_ended(session.callers.pop(next(iter(session.callers))))
+        session.callers[caller.conversation] = caller
+        return caller
 
-    def _session(self, ctx: ServerRequestContext[Any, Any]) -> str:
-        """A name for the connection, made up at its first request: what its client sent in the handshake stays
-        the same object for as long as it is open."""
+    def of_session(self, ctx: ServerRequestContext[Any, Any]) -> Sequence[Caller]:
+        """Who has spoken over the connection of a message; nobody where it is none of the handshake era."""
+        if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS or ctx.session.client_params is None:
+            return ()
+        session = self._sessions.get(id(ctx.session.client_params))
+        return () if session is None else tuple(session.callers.values())
+
+    def _session(self, ctx: ServerRequestContext[Any, Any]) -> _Session | None:
+        """The connection: what its client sent in the handshake stays the same object for as long as it is open."""
         greeting = ctx.session.client_params
         if greeting is None:
-            return ""
+            return None
         number = id(greeting)
-        if number not in self._sessions:
-            self._sessions[number] = secrets.token_hex(8)
-            weakref.finalize(greeting, self._sessions.pop, number, None)
-        return self._sessions[number]
+        session = self._sessions.get(number)
+        if session is None:
+            session = self._sessions[number] = _Session()
+            # The SDK hands this to its own context class, and not yet to the one that it gives to handlers.
+            stack: AsyncExitStack = ctx.session._connection.exit_stack  # pyright: ignore[reportPrivateUsage]
+            stack.callback(self._end, number, greeting)
+        return session
+
+    def _end(self, number: int, greeting: object) -> None:
+        """Forget a connection that has ended; its greeting lives until then, so that its number is no other's."""
+        for caller in self._sessions.pop(number).callers.values():
+            self._on_ended(caller)
 
     def _within_window(self, principal: Principal) -> str:
         now = self._clock()

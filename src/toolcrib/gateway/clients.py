@@ -9,9 +9,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
-from mcp.shared.exceptions import MCPError
+from mcp.shared.exceptions import MCPError, NoBackChannelError
 from mcp.shared.message import ServerMessageMetadata
-from mcp_types import METHOD_NOT_FOUND, ClientCapabilities, ElicitRequest, ElicitResult
+from mcp_types import (
+    METHOD_NOT_FOUND,
+    ClientCapabilities,
+    ElicitRequest,
+    ElicitResult,
+    ListRootsRequest,
+    ListRootsResult,
+)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
@@ -23,9 +30,16 @@ _Context = ServerRequestContext[Any, Any]
 _ELICITATION_SINCE = "2025-06-18"
 """The first revision that knows elicitation."""
 
+_ASKED: Mapping[str, tuple[type[ElicitRequest | ListRootsRequest], type[ElicitResult | ListRootsResult]]] = {
+    "elicitation/create": (ElicitRequest, ElicitResult),
+    "roots/list": (ListRootsRequest, ListRootsResult),
+}
+"""What is passed on to a client of the handshake era."""
+
 
 class HandshakeClient:
-    """A client that is asked at once, over the stream of the request that it waits for.
+    """A client that is asked at once, over the stream of the request that it waits for; what a server asks when that
+    request has ended, over the client's own stream, if it has opened one.
 
     Args:
         ctx: The request.
@@ -33,17 +47,17 @@ class HandshakeClient:
 
     def __init__(self, ctx: _Context) -> None:
         self._ctx = ctx
-        known = {"elicitation"} if ctx.protocol_version >= _ELICITATION_SINCE else set[str]()
+        known = {"elicitation", "roots"} if ctx.protocol_version >= _ELICITATION_SINCE else {"roots"}
         self.capabilities = _declared(ctx.session.client_capabilities, known)
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
         """See `ClientSide.answer`."""
-        if method != "elicitation/create":
+        if method not in _ASKED:
             raise ProtocolError("client", f"{method} is not passed on", rpc_code=METHOD_NOT_FOUND)
-        related = ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        asks, answers = _ASKED[method]
         try:
-            request = ElicitRequest.model_validate({"method": method, "params": params}, by_name=False)
-            result = await self._ctx.session.send_request(request, ElicitResult, metadata=related)
+            request = asks.model_validate({"method": method, "params": params}, by_name=False)
+            result = await self._send(request, answers)
         except MCPError as error:
             raise ProtocolError(
                 "client", error.error.message, rpc_code=error.error.code, data=error.error.data
@@ -51,6 +65,15 @@ class HandshakeClient:
         except ValidationError as error:
             raise ProtocolError("client", "the question or its answer is malformed", rpc_code=-32602) from error
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
+
+    async def _send(
+        self, request: ElicitRequest | ListRootsRequest, answers: type[ElicitResult | ListRootsResult]
+    ) -> ElicitResult | ListRootsResult:
+        related = ServerMessageMetadata(related_request_id=self._ctx.request_id)
+        try:
+            return await self._ctx.session.send_request(request, answers, metadata=related)
+        except NoBackChannelError:
+            return await self._ctx.session.send_request(request, answers)
 
 
 class ReturningClient:

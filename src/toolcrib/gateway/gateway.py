@@ -48,6 +48,8 @@ _CONSTANT = CacheHint(ttl_ms=5 * 60_000, scope="private")
 _TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
 """Members of `_meta` that carry W3C trace context (specification 2026-07-28, SEP-414)."""
 
+_ROOTS_CHANGED = "notifications/roots/list_changed"
+
 _Context = ServerRequestContext[Any, Any]
 
 
@@ -62,8 +64,9 @@ class Gateway:
     """
 
     def __init__(self, crib: Crib) -> None:
+        self._crib = crib
         self._tools = MetaTools(crib)
-        self._callers = Callers()
+        self._callers = Callers(on_ended=crib.release)
         self._answers: Mapping[str, Callable[[_Context, JsonObject], Awaitable[JsonObject]]] = {
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
@@ -83,6 +86,9 @@ class Gateway:
     async def _answer(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
         """Put the real answer into the envelope of the stand-in's; never let an exception out as it is."""
         envelope = await call_next(ctx)
+        if ctx.method == _ROOTS_CHANGED:
+            for caller in self._callers.of_session(ctx):
+                await self._crib.roots_changed(caller)
         answer = self._answers.get(ctx.method)
         if answer is None or ctx.request_id is None:
             return envelope

@@ -190,13 +190,16 @@ def test_whatever_was_read_counts(method: Any, result: dict[str, Any]) -> None:
     assert [each.tool_id for each in seen.traces(sending({"a": SENTENCE}))] == ["hr"]
 
 
-async def test_large_results_are_taken_in_beside_and_waited_for() -> None:
-    seen = Memory(lambda _: ())
-    seen.traces(sending({}))
+@pytest.mark.parametrize("known_by", ["policy", "question", "earlier trace"])
+async def test_large_results_are_taken_in_beside_and_waited_for(known_by: str) -> None:
+    seen = Memory(lambda _: (), traced=known_by == "policy")
+    if known_by == "earlier trace":
+        seen.traces(sending({}))
     words = random.Random(1)
     long = " ".join(f"w{words.getrandbits(40):x}" for _ in range(200_000))
     seen.learned(reading(), text(long))
-    await seen.settle(LOCAL)
+    await seen.settle(LOCAL, now=known_by == "question")
+    assert all(each.done() for each in seen._running.values())
     part = long[1_000_000:1_000_200]
     assert [each.tool_id for each in seen.traces(sending({"a": part}))] == ["hr.get"]
     seen.close()

@@ -37,6 +37,7 @@ class Memory:
         max_mb: Megabytes of all callers together.
         idle_seconds: How long a caller may be silent before it is forgotten.
         clock: Seconds, of any beginning.
+        traced: Whether the policy asks for traces.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Memory:
         max_mb: int = 128,
         idle_seconds: float = 86_400.0,
         clock: Callable[[], float] = time.monotonic,
+        traced: bool = False,
     ) -> None:
         self._labels = labels
         self._fingerprints = fingerprints
@@ -59,7 +61,7 @@ class Memory:
         self._seen: dict[str, Seen] = {}
         self._running: dict[str, Future[None]] = {}
         self._worker: ThreadPoolExecutor | None = None
-        self._is_traced = False
+        self._is_traced = traced
         self._noted = 0
 
     def labels(self, caller: Caller) -> frozenset[str]:
@@ -91,10 +93,10 @@ class Memory:
             if self._noted >= _MOST_NOTED:
                 self._bound()
 
-    async def settle(self, caller: Caller) -> None:
+    async def settle(self, caller: Caller, *, now: bool = False) -> None:
         """See `DataFlow.settle`."""
         # Where nobody asks for traces, nobody has to wait.
-        running = self._running.get(caller.key) if self._is_traced else None
+        running = self._running.get(caller.key) if now or self._is_traced else None
         if running is not None and not running.done():
             await anyio.to_thread.run_sync(running.exception)
 

@@ -46,9 +46,14 @@ class DataFlow(Protocol):
         """
         ...
 
-    async def settle(self, caller: Caller) -> None:
+    async def settle(self, caller: Caller, *, now: bool = False) -> None:
         """Wait until what the caller has read is taken in, so that `traces` need not: for results of megabytes it
-        would hold everything up."""
+        would hold everything up.
+
+        Args:
+            caller: Whose traces are asked for next.
+            now: Whether they are in any case; else it is waited only where somebody has asked for traces before.
+        """
         ...
 
 
@@ -66,5 +71,5 @@ class NoDataFlow:
     def learned(self, call: Call, result: JsonObject, labels: Iterable[str] = ()) -> None:
         """Remember nothing."""
 
-    async def settle(self, caller: Caller) -> None:
+    async def settle(self, caller: Caller, *, now: bool = False) -> None:
         """Nothing to wait for."""
