@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from toolcrib import Crib
-from toolcrib.broker import LOCAL, Caller, Options, Principal, text_of
+from toolcrib.broker import LOCAL, Caller, Options, Principal, Question, text_of
 from toolcrib.catalog import JsonObject
 
 pytestmark = pytest.mark.anyio
@@ -101,3 +101,50 @@ async def test_each_run_has_a_connection_of_its_own_and_calls_beside_runs_that_o
         assert starts() == 4
         assert await root(crib, first, client) == "file:///alice"
         assert starts() == 5
+
+
+async def test_the_connection_of_a_run_ends_with_the_run(opened, starts):
+    async with opened("run") as crib:
+        client = Client("file:///alice")
+        outcome = await crib.run_code("(await one.echo())['roots'][0]['uri']", caller=ALICE, client=client)
+        assert outcome.value == "file:///alice", outcome
+        with anyio.fail_after(10):
+            while crib.servers[0].connections > 1:  # the shared one, which lists
+                await anyio.lowlevel.checkpoint()
+    assert starts() == 2
+
+
+async def test_the_connection_of_a_run_that_is_given_up_ends_too(opened):
+    asked, never = anyio.Event(), anyio.Event()
+
+    class Silent(Client):
+        async def answer(self, method: str, params: JsonObject) -> JsonObject:
+            asked.set()
+            await never.wait()
+            raise AssertionError
+
+    async with opened("run") as crib:
+        with anyio.fail_after(20):
+            async with anyio.create_task_group() as tasks:
+
+                async def run() -> None:
+                    await crib.run_code("await one.echo()", caller=ALICE, client=Silent("file:///alice"))
+
+                tasks.start_soon(run)
+                await asked.wait()
+                tasks.cancel_scope.cancel()
+            while crib.servers[0].connections > 1:
+                await anyio.lowlevel.checkpoint()
+
+
+async def test_an_approved_call_takes_the_connection_that_it_would_have_taken_at_once(tmp_path, starts):
+    args = ["-S", str(STUB), "AsksInCall", "--log", str(tmp_path / "log")]
+    entry = {"command": sys.executable, "args": args, "toolcrib": {"connection": "caller"}}
+    config = {"mcpServers": {"one": entry}, "toolcrib": {"policy": {"rules": [{"then": "ask"}]}}}
+
+    async def approver(question: Question) -> bool:
+        return True
+
+    async with Crib.open(config, approver=approver, state_dir=tmp_path / "state") as crib:
+        assert await root(crib, ALICE, Client("file:///alice")) == "file:///alice"
+    assert starts() == 2  # and the shared one, which lists

@@ -259,6 +259,11 @@ class CribBase:
             self._flow.close()
             tasks.cancel_scope.cancel()
 
+    async def _first_listings(self, tasks: TaskGroup, server: str | None, caller: Caller) -> list[str]:
+        return await self._listings.wait_for_first(
+            tasks, server, lambda server_id: self._sources.context(server_id, caller)
+        )
+
     async def _flush_journal(self) -> None:
         if self._journal is not None:
             await self._journal.flush()

@@ -1,25 +1,19 @@
 """`Crib`: opens a configuration and wires the floors together; the library's front door."""
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from anyio.abc import TaskGroup
 
 from toolcrib.broker import (
     LOCAL,
     Approver,
     Caller,
-    Excerpt,
     Options,
     Outcome,
-    Page,
     Policy,
 )
 from toolcrib.catalog import (
-    ClientSide,
     JsonObject,
     OnProgress,
     RequestMethod,
@@ -29,12 +23,12 @@ from toolcrib.catalog import (
 )
 from toolcrib.config import Variables, config_from_mapping
 from toolcrib.crib.availability import Availability, Enabled
-from toolcrib.crib.base import CribBase
 from toolcrib.crib.finder import SearchAnswer, SourceSummary
 from toolcrib.crib.narrowing import Only
 from toolcrib.crib.opening import ConfigLike, loaded
 from toolcrib.crib.presence import states_elsewhere
-from toolcrib.errors import StoreError, UnknownToolError, UsageError
+from toolcrib.crib.work import CribWork
+from toolcrib.errors import UnknownToolError, UsageError
 from toolcrib.functions import LocalFunctions
 from toolcrib.search import Searcher
 from toolcrib.servers import McpServer, ServerStatus
@@ -44,14 +38,13 @@ if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientSession
 
-    from toolcrib.sandbox import Finding, Language
-    from toolcrib.scripts import RunOutcome, ScriptRunner
+    from toolcrib.scripts import ScriptRunner
 
 DEFAULT_LIMIT = 8
 """Hits in one page of a search."""
 
 
-class Crib(CribBase):
+class Crib(CribWork):
     """Every tool of every configured server, behind one door.
 
     Use `Crib.open(...)` or `Crib.from_clients(...)` as an async context manager; nothing is started before it
@@ -342,107 +335,9 @@ class Crib(CribBase):
         self._follow_switches()
         return await self._dynamic.disable(name, caller)
 
-    async def run_code(
-        self,
-        code: str,
-        *,
-        language: "Language" = "python",
-        retry_of: str = "",
-        caller: Caller = LOCAL,
-        on_progress: OnProgress | None = None,
-        client: ClientSide | None = None,
-    ) -> "RunOutcome":
-        """Run a script over the tools, behind a wall; its calls go through the broker, each by itself.
-
-        Args:
-            code: The script; `server.tool(name=value)` calls a tool.
-            language: What it is written in.
-            retry_of: An earlier run that failed: calls with effects that it made are not made again, where tool and
-                arguments are equal. One that waits for an approval is taken up where it stands.
-            caller: Who runs it.
-            on_progress: Is told of each call that ended.
-            client: What stands behind the caller and can be asked while a call waits.
-
-        Raises:
-            UsageError: There is nothing to run, the language is not there, or there is no such run.
-            SandboxError: Nothing on this machine can run it safely.
-            StoreError: The run can't be recorded.
-        """
-        runner = await self._ready_for(caller)
-        outcome = await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress, client=client)
-        if outcome.run and outcome.status != "suspended":
-            with suppress(StoreError):  # what was granted to it ends by itself too
-                await self.approvals.end_run(replace(caller, origin="script", run=outcome.run))
-        return outcome
-
-    async def check_code(
-        self, code: str, *, language: "Language" = "python", caller: Caller = LOCAL
-    ) -> "list[Finding]":
-        """What is wrong with a script, as far as can be told before it runs; nothing is called.
-
-        Raises:
-            UsageError, SandboxError: See `run_code`.
-        """
-        runner = await self._ready_for(caller)
-        return await runner.check(code, language, caller)
-
-    async def _ready_for(self, caller: Caller) -> "ScriptRunner":
-        """What runs scripts, once the tools that they may name are listed."""
-        tasks = self._follow_switches()
-        if self._lists_first:
-            await self._first_listings(tasks, None, caller)
-        return self._script_runner()
-
-    def _script_runner(self) -> "ScriptRunner":
-        if self._scripts is None:
-            # Interpreters are loaded by those alone who run scripts.
-            from toolcrib.crib.scripting import runner_of
-
-            settings = self.config.settings.scripts
-            self._scripts = runner_of(self, settings, self._shared, self._ledger, self._flow, self._instance)
-        return self._scripts
-
     def visible(self, caller: Caller = LOCAL) -> VisibleSet:
         """The ids that the caller may know of."""
         return self._access.visible(caller.principal)
-
-    async def read_result(self, handle: str, wanted: Excerpt | None = None, *, caller: Caller = LOCAL) -> Page:
-        """Read a part of a result that was kept because it was larger than the budget of its call.
-
-        Args:
-            handle: Its handle, from `Outcome.handle`.
-            wanted: Which part, and how much of it; None takes the whole.
-            caller: Who asks; a handle is its principal's, in every conversation and process.
-
-        Raises:
-            UnknownHandleError: There is no such result for the caller, or not any more.
-            UsageError: The selection or the pattern can't be used, or the offset is beyond the end.
-        """
-        return await self._results.read(handle, wanted or Excerpt(), caller)
-
-    async def roots_changed(self, caller: Caller) -> None:
-        """Tell the servers of this caller's own connections that its client has other roots now."""
-        if self._pool is not None:
-            await self._pool.roots_changed(caller.key)
-
-    def release(self, caller: Caller) -> None:
-        """End the connections that are this caller's own, or its run's, as soon as no request uses them.
-
-        Without it they end when they have been idle for long enough.
-        """
-        if self._pool is not None:
-            self._pool.release(caller.run_key)
-
-    def note_discovery(self, answer: str, surface: str, caller: Caller) -> None:
-        """Let the journal account for what finding tools has cost a conversation.
-
-        Args:
-            answer: What the model was told.
-            surface: The definitions of the constant tools, which it was sent before.
-            caller: Who asked.
-        """
-        if self._journal is not None:
-            self._journal.discovered(caller, answer, surface)
 
     def configured(self, caller: Caller = LOCAL) -> list[tuple[str, str]]:
         """Id and configured description of each source that is on from the start and that the caller may know of:
@@ -468,10 +363,14 @@ class Crib(CribBase):
         await self._listings.refresh(chosen)
         return [each.status for each in chosen]
 
-    async def _first_listings(self, tasks: TaskGroup, server: str | None, caller: Caller) -> list[str]:
-        return await self._listings.wait_for_first(
-            tasks, server, lambda server_id: self._sources.context(server_id, caller)
-        )
+    def _script_runner(self) -> "ScriptRunner":
+        if self._scripts is None:
+            # Interpreters are loaded by those alone who run scripts.
+            from toolcrib.crib.scripting import runner_of
+
+            settings = self.config.settings.scripts
+            self._scripts = runner_of(self, settings, self._shared, self._ledger, self._flow, self._instance)
+        return self._scripts
 
     def _put_definitions(self, source: LocalFunctions) -> None:
         self._sources.take(source.id, source.definitions)

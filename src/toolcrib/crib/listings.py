@@ -176,7 +176,7 @@ class Listings:
         """Connect a server so that it is listed; a failure is its own state."""
         listed = self._first.setdefault(part_name(server.id, context.principal), anyio.Event())
         with suppress(ServerError):
-            await server.ensure(context)
+            await server.ensure_listed(context)
         listed.set()
 
     def _put(self, snapshot: Snapshot) -> None:

@@ -1,12 +1,14 @@
 """Code mode over one crib: where scripts run, what they may call, and what is kept of them."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolcrib.broker import Call, Caller, DataFlow, Effect, Filter, Ledger, Options, Outcome
 from toolcrib.catalog import JsonObject, Tool, VisibleSet
 from toolcrib.config import ScriptSettings
 from toolcrib.crib.shared import SharedStore
+from toolcrib.errors import StoreError
 from toolcrib.sandbox import Language, Limits, Sandbox
 from toolcrib.schema import StubTool, example_call, python_stubs, signature
 from toolcrib.scripts import Backends, EarlierCall, Naming, Runs, ScriptRunner
@@ -127,6 +129,11 @@ class _Door:
     def has_read(self, caller: Caller, labels: frozenset[str]) -> None:
         if labels:
             self._flow.learned(Call("tools/call", "", "", {}, caller, None, "read"), {}, labels)
+
+    async def ended(self, caller: Caller) -> None:
+        self._crib.release(caller)
+        with suppress(StoreError):  # what was granted ends by itself too
+            await self._crib.approvals.end_run(caller)
 
 
 def _brief(tool: Tool) -> JsonObject:

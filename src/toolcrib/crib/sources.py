@@ -136,10 +136,12 @@ class SourceTable:
         Raises:
             ServerError: The source can't be reached.
         """
-        await source.ensure(context)
         if not isinstance(source, McpServer):
+            await source.ensure(context)
             self.take(source.id, await source.list("tools/list", context))
-        elif self._registry.part_for(source.id, context.principal) is None:
+            return
+        await source.ensure_listed(context)
+        if self._registry.part_for(source.id, context.principal) is None:
             raise ServerError(source.id, f"{source.id} lists no tools.")
 
 

@@ -58,6 +58,10 @@ class Door(Protocol):
         """Let a caller count as having read something with these labels."""
         ...
 
+    async def ended(self, caller: Caller) -> None:
+        """Take back what was given to a run alone, now that it has ended: grants, and connections of its own."""
+        ...
+
 
 class Keeping(Protocol):
     """Keeps what calls with effects came to, so that a later run can be answered."""

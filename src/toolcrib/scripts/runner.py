@@ -111,7 +111,7 @@ class ScriptRunner:
         name = sandbox.description.name
         if any(finding.is_error for finding in findings):
             return RunOutcome("", language, name, "rejected", findings=tuple(findings))
-        record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs)
+        record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door)
         await record.begin(language, name, retry_of)
         replay = await self._replay(retry_of)
         calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress, client)
@@ -132,7 +132,7 @@ class ScriptRunner:
         """Take up a run that sleeps."""
         sandbox, named, findings = await self._looked_at(asleep.code, asleep.language, caller)
         await runs.wake(run, asleep)
-        record = _Record(run, asleep.code, caller, runs)
+        record = _Record(run, asleep.code, caller, runs, self._door)
         async with record.broken_off():
             # It goes on with what it has read, in whichever conversation, and whatever this process knows of that.
             self._door.has_read(record.caller, asleep.labels)
@@ -197,13 +197,14 @@ class _Record:
         caller: Who makes its calls.
     """
 
-    def __init__(self, run: str, code: str, caller: Caller, runs: Runs | None) -> None:
+    def __init__(self, run: str, code: str, caller: Caller, runs: Runs | None, door: Door) -> None:
         self.run = run
         self._code = code
         self.caller = replace(caller, origin="script", run=run)
         self._runs = runs
         self._unkept: list[tuple[int, EarlierCall]] = []
         self._keeping: asyncio.Task[None] | None = None
+        self._door = door
 
     async def begin(self, language: Language, sandbox: str, retry_of: str) -> None:
         """Put the run on record."""
@@ -249,11 +250,14 @@ class _Record:
             raise
 
     async def _end(self, status: RunState, output: str, detail: str, asleep: Asleep | None) -> None:
-        if self._runs is not None:
-            with anyio.CancelScope(shield=True), suppress(StoreError):
-                if self._keeping is not None:
-                    await self._keeping
-                await self._runs.end(self.run, status, output, detail, asleep)
+        with anyio.CancelScope(shield=True):
+            if self._runs is not None:
+                with suppress(StoreError):
+                    if self._keeping is not None:
+                        await self._keeping
+                    await self._runs.end(self.run, status, output, detail, asleep)
+            if status != "suspended":
+                await self._door.ended(self.caller)
 
 
 def _told(

@@ -182,15 +182,32 @@ class McpServer:
 
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""
+        if context.connection_key is not None:
+            await self._list_to_all()
         line = self._line(context)
-        if line is not self._shared and self.snapshot is None and not self._unlisted_alone:
-            # What is listed to nobody in particular is listed to all; only where that can't be had, a caller's counts.
-            with suppress(ServerError):
-                await self._shared.ensure()
-            self._unlisted_alone = self.snapshot is None
         await line.ensure()
         if self._is_private_to_others(context.principal):
             await self._list_for(context.principal, line)
+
+    async def ensure_listed(self, context: RequestContext) -> None:
+        """Connect if need be so that the tools are listed for whom asks: a connection of its own is opened only
+        where nothing else lists them.
+
+        Raises:
+            ServerError: It can't be reached.
+        """
+        if context.connection_key is not None:
+            await self._list_to_all()
+            if self.snapshot is not None and not self._is_private_to_others(context.principal):
+                return
+        await self.ensure(context)
+
+    async def _list_to_all(self) -> None:
+        """What is listed to nobody in particular is listed to all; only where that can't be had, a caller's counts."""
+        if self.snapshot is None and not self._unlisted_alone:
+            with suppress(ServerError):
+                await self._shared.ensure()
+            self._unlisted_alone = self.snapshot is None
 
     async def relist(self) -> None:
         """List the tools anew, on the connection that there is or else on a new one.
