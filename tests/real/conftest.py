@@ -227,7 +227,14 @@ def workplace(
         "junk": stub("Junk"),
     }
     # A first search waits until all have been listed once.
-    settings = {"first_listing_wait": 120.0, "start_timeout": 60.0}
+    # Nobody sits at the client, and results are looked at whole.
+    rules = [{"name": "all", "tools": ["*"], "then": "allow"}]
+    settings = {
+        "first_listing_wait": 120.0,
+        "start_timeout": 60.0,
+        "policy": {"rules": rules},
+        "result_budget": None,
+    }
     place.config.write_text(json.dumps({"mcpServers": place.entries, "toolcrib": settings}))
     place.env = {
         **os.environ,
