@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from toolcrib.demo import demo_config
+
 Cli = Callable[..., Any]
 SECRET = "s3cr3t-Value-4711"
 
@@ -17,10 +19,9 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
 
 
-def test_a_healthy_configuration_ends_with_one_line_and_0(cli: Cli, workshop: Path) -> None:
-    ran = cli("doctor", "-c", workshop, "--strict")
+def test_a_healthy_configuration_ends_with_one_line_and_0(cli: Cli, config: Callable[..., Path]) -> None:
+    ran = cli("doctor", "-c", config(notes=demo_config()["mcpServers"]["notes"]), "--strict")
     assert (ran.code, ran.err) == (0, "")
-    # The workshop has a tool whose name, on purpose, holds control codes; nothing is said of it.
     assert ran.out.splitlines()[-1] == "All is well in 1 server."
 
 
@@ -50,7 +51,7 @@ def test_problems_come_first_with_what_to_do_and_exit_1(
         *(f"    line {number} of the traceback" for number in range(37, 41)),
     ]
     assert "  warning  API_KEY: a placeholder, not a value." in lines
-    assert lines[-1] == "2 problems and 3 warnings in 4 servers."
+    assert lines[-1] == "2 problems and 5 warnings in 4 servers."
     assert "workshop and wordy list tools of the same names." in ran.out
     assert ran.out.index("dying") < ran.out.index("In general")
 
