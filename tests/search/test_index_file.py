@@ -1,5 +1,6 @@
 """The file that keeps a keyword index between runs."""
 
+import asyncio
 import json
 import os
 import threading
@@ -8,7 +9,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -213,7 +213,7 @@ def test_adding_in_a_thread_while_another_searches_is_safe(tool: MakeTool) -> No
 
     thread = threading.Thread(target=add)
     thread.start()
-    anyio.run(search, thread)
+    asyncio.run(search(thread))
     thread.join()
     assert not failures
 
