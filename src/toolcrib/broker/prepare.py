@@ -3,7 +3,7 @@
 from toolcrib.broker.call import Prepared
 from toolcrib.catalog import JsonObject, Tool
 from toolcrib.errors import ToolcribError
-from toolcrib.schema import UnusableSchemaError, ValidationResult, ValidatorCache, coerce
+from toolcrib.schema import UnusableSchemaError, ValidationResult, ValidatorCache, coerce, compile_validator
 
 
 class InvalidArgumentsError(ToolcribError):
@@ -31,6 +31,9 @@ class InvalidArgumentsError(ToolcribError):
         return {**super().to_json(), "tool": self.tool.id, "problems": problems}
 
 
+_ANYTHING = compile_validator({"type": "object"})
+
+
 def mended(tool: Tool, arguments: JsonObject) -> JsonObject:
     """The arguments as a call would send them, whether or not they fit the tool's schema."""
     return Preparer().prepare(tool, 0, arguments).arguments
@@ -55,6 +58,7 @@ class Preparer:
         try:
             validator = self._validators.get(tool.input_schema, key=(tool.key, version))
         except UnusableSchemaError as error:
-            return Prepared(arguments, ValidationResult.valid(), unvalidated=error.reason)
+            # What no server can be sent is none the less refused.
+            return Prepared(arguments, _ANYTHING.validate(arguments), unvalidated=error.reason)
         coerced = coerce(arguments, validator)
         return Prepared(coerced.value, validator.validate(coerced.value), coerced.changes)

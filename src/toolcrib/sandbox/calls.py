@@ -212,7 +212,11 @@ class Calls:
 
     def _bounded(self, call: ScriptCall, answer: tuple[Any]) -> Answer:
         """The answer, or a failure where it is too large for a script."""
-        size = len(json.dumps(answer[0], ensure_ascii=False, default=str)) if answer[0] is not None else 4
+        try:
+            size = len(json.dumps(answer[0], ensure_ascii=False, default=str)) if answer[0] is not None else 4
+        except (RecursionError, ValueError):
+            text = f"{call.name} answered with something that is nested too deep, or can't be written as JSON."
+            return CallError(text, tool=call.name)
         self.answer_bytes += size
         # The memory of a process that is given megabytes is not what the script has asked for.
         self.grace = max(self.grace, min(4 * size, 64 * MIB))

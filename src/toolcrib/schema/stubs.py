@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from toolcrib.schema.ids import parameter_identifiers
+from toolcrib.schema.jsonvalues import is_object
 from toolcrib.schema.shapes import (
     Either,
     Listed,
@@ -124,7 +125,12 @@ class _Python:
         for member in sorted(members.members[:MOST_PARAMETERS], key=lambda member: not member.required):
             default = "" if member.required else " = ..."
             parameters.append(f"{renamed[member.name]}: {self._type(member.type)}{default}")
-        if members.rest is not None or len(members.members) > MOST_PARAMETERS:
+        schema = tool.input_schema
+        # A schema that names no parameters at all allows all, and some servers write no more than that.
+        is_open = (
+            not members.members and is_object(schema) and not {"properties", "additionalProperties"} & schema.keys()
+        )
+        if members.rest is not None or is_open or len(members.members) > MOST_PARAMETERS:
             parameters.append("**more: Any")
         self._declare(shapes)
         result = "Any"

@@ -332,7 +332,11 @@ class Runs:
 
 
 def _row(run: str, number: int, call: EarlierCall, expires_at: float) -> dict[str, Any]:
-    text = json.dumps(call.result, ensure_ascii=False)
+    try:
+        text = json.dumps(call.result, ensure_ascii=False)
+    except (RecursionError, ValueError):
+        text = ""
+    is_kept = 0 < len(text) <= _MOST_RESULT
     return {
         "run": run,
         "call_id": call.call_id,
@@ -340,7 +344,7 @@ def _row(run: str, number: int, call: EarlierCall, expires_at: float) -> dict[st
         "tool": call.tool_id,
         "digest": call.digest,
         "state": call.state,
-        "result": text.encode("utf-8", "replace").decode() if len(text) <= _MOST_RESULT else None,
+        "result": text.encode("utf-8", "replace").decode() if is_kept else None,
         "expires_at": expires_at,
     }
 

@@ -1,0 +1,50 @@
+"""Tools whose results or schemas are unusual, called by scripts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolcrib import Crib
+
+pytestmark = pytest.mark.anyio
+
+
+class Odd:
+    """A source with one tool that says nothing of its parameters, and answers with lists in lists."""
+
+    id, description = "odd", ""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    async def ensure(self, context: Any = None) -> None:
+        pass
+
+    async def list(self, method: str, context: Any = None) -> list[dict[str, Any]]:
+        return [{"name": "nest", "inputSchema": {"type": "object"}}]
+
+    async def request(self, method: str, params: Any, context: Any = None) -> dict[str, Any]:
+        self.sent.append(params["arguments"])
+        nested: list[Any] = []
+        for _ in range(params["arguments"]["depth"]):
+            nested = [nested]
+        return {"content": [], "structuredContent": {"nested": nested}}
+
+
+@pytest.mark.parametrize("depth", [10, 100_000])
+async def test_a_result_that_is_nested_too_deep_is_a_failure_that_is_accounted_for(tmp_path: Path, depth: int) -> None:
+    source = Odd()
+    code = f"""said = 'whole'
+try:
+    await odd.nest(depth={depth})
+except ToolError as e:
+    said = e.message
+said"""
+    async with Crib.from_clients({}, state_dir=tmp_path) as crib:
+        await crib.add_source(source)  # type: ignore[arg-type]
+        outcome = await crib.run_code(code)
+    assert outcome.ok, outcome
+    assert ("nested too deep" in str(outcome.value)) == (depth > 1_000)
+    assert [call.name for call in outcome.calls] == ["odd.nest"]
+    assert source.sent == [{"depth": depth}]
