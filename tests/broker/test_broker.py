@@ -234,7 +234,7 @@ async def test_what_was_read_is_taken_in_before_a_question_tells_where_values_co
             return Decision("ask", "to be sure")
 
     class Flow(NoDataFlow):
-        async def settle(self, caller: Caller, *, now: bool = False) -> None:
+        async def settle(self, caller: Caller, *, now: bool = False, call: Call | None = None) -> None:
             order.append(("settle", now))
 
         def traces(self, call: Call) -> Sequence[Trace]:

@@ -156,7 +156,7 @@ class Broker:
                 raise UsageError(f"There is no server {shown(target)}.")
             await source.ensure(self._sources.context(source.id, caller, options.client))
             call = Call(method, target, source.id, arguments, caller, None, "read")
-        await self._flow.settle(caller)
+        await self._flow.settle(caller, call=call)
         decision = await self._watcher.decided(call, self._decision(call, options))
         if decision.verdict != "deny" and options.earlier is not None:
             known = options.earlier(call)
@@ -166,7 +166,7 @@ class Broker:
                 return told(known, prepared)
         if decision.verdict != "allow":
             if decision.verdict == "ask":
-                await self._flow.settle(caller, now=True)  # the question tells where values come from
+                await self._flow.settle(caller, now=True, call=call)  # the question tells where values come from
                 call = replace(call, params=own_copy(call.params))
             allowed = await self._waiting.allowed(call, decision, options)
             if allowed is None:

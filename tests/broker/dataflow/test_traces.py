@@ -3,6 +3,8 @@
 import base64
 import json
 import random
+import threading
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
 
@@ -289,3 +291,33 @@ def test_fingerprints_stand_where_they_say() -> None:
     assert (every[places] == hashes).all()
     # 2 of 17 in random text (Schleimer and others, theorem 1); a repeating one keeps the same over and over.
     assert len(places) < len(every) / 4
+
+
+class Watched(list[Any]):
+    """A list that notes which threads go through it."""
+
+    def __init__(self, items: list[Any]) -> None:
+        super().__init__(items)
+        self.threads: set[int] = set()
+
+    def __iter__(self) -> Iterator[Any]:
+        self.threads.add(threading.get_ident())
+        return super().__iter__()
+
+
+async def test_large_arguments_keep_nothing_else_waiting() -> None:
+    seen = Memory(lambda _: (), traced=True)
+    seen.learned(reading(), text(SENTENCE))
+    many = Watched([{"number": number, "text": f"text {number}"} for number in range(20_000)])
+    many.append({"text": SENTENCE})
+    call = sending({"many": many})
+    await seen.settle(LOCAL, call=call)
+    many.threads.discard(threading.get_ident())
+    elsewhere = set(many.threads)
+    assert elsewhere
+    assert [each.tool_id for each in seen.traces(call)] == ["hr.get"]
+    assert many.threads == elsewhere
+    seen.learned(call, text("sent"))
+    await seen.settle(LOCAL)
+    assert seen._seen[LOCAL.key].noted == 0
+    seen.close()

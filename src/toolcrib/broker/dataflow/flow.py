@@ -20,6 +20,9 @@ MOST_CALLERS = 20_000
 
 _BATCH = 32
 _MOST_NOTED = 256
+_MOST_TRACED = 64
+"""Large calls whose traces wait to be asked for."""
+
 _MEGABYTE = 1 << 20
 
 
@@ -62,6 +65,7 @@ class Memory:
         self._running: dict[str, Future[None]] = {}
         self._worker: ThreadPoolExecutor | None = None
         self._is_traced = traced
+        self._traced: dict[str, Sequence[Trace]] = {}
         self._noted = 0
 
     def labels(self, caller: Caller) -> frozenset[str]:
@@ -73,6 +77,9 @@ class Memory:
         """See `DataFlow.traces`. What was read last and is not taken in yet is taken in first; see `settle`."""
         self._is_traced = True
         seen = self._find(call.caller.key)
+        known = self._traced.pop(call.id, None)
+        if known is not None:
+            return known
         return () if seen is None else seen.traces(call)
 
     def learned(self, call: Call, result: JsonObject, labels: Iterable[str] = ()) -> None:
@@ -86,19 +93,25 @@ class Memory:
             seen.labels |= added
         if self._fingerprints:
             seen.add(call, result)
-            is_large = not is_small(result)
+            is_large = not (is_small(result) and is_small(call.params))
             if is_large or seen.noted >= _BATCH:
                 self._take_in(key, seen)
             self._noted += _BATCH if is_large else 1
             if self._noted >= _MOST_NOTED:
                 self._bound()
 
-    async def settle(self, caller: Caller, *, now: bool = False) -> None:
+    async def settle(self, caller: Caller, *, now: bool = False, call: Call | None = None) -> None:
         """See `DataFlow.settle`."""
-        # Where nobody asks for traces, nobody has to wait.
-        running = self._running.get(caller.key) if now or self._is_traced else None
+        if not (now or self._is_traced):  # where nobody asks for traces, nobody has to wait
+            return
+        running = self._running.get(caller.key)
         if running is not None and not running.done():
             await anyio.to_thread.run_sync(running.exception)
+        seen = self._find(caller.key)
+        if call is not None and seen is not None and not is_small(call.params):
+            while len(self._traced) >= _MOST_TRACED:
+                del self._traced[next(iter(self._traced))]
+            self._traced[call.id] = await anyio.to_thread.run_sync(seen.traces, call)
 
     def close(self) -> None:
         """Forget everything."""

@@ -46,13 +46,15 @@ class DataFlow(Protocol):
         """
         ...
 
-    async def settle(self, caller: Caller, *, now: bool = False) -> None:
+    async def settle(self, caller: Caller, *, now: bool = False, call: Call | None = None) -> None:
         """Wait until what the caller has read is taken in, so that `traces` need not: for results of megabytes it
         would hold everything up.
 
         Args:
             caller: Whose traces are asked for next.
             now: Whether they are in any case; else it is waited only where somebody has asked for traces before.
+            call: The call that is asked about: where its arguments are large, its traces are looked for here, in a
+                thread.
         """
         ...
 
@@ -71,5 +73,5 @@ class NoDataFlow:
     def learned(self, call: Call, result: JsonObject, labels: Iterable[str] = ()) -> None:
         """Remember nothing."""
 
-    async def settle(self, caller: Caller, *, now: bool = False) -> None:
+    async def settle(self, caller: Caller, *, now: bool = False, call: Call | None = None) -> None:
         """Nothing to wait for."""
