@@ -41,7 +41,7 @@ real: setup
 	$(BIN)/python tests/real/install.py
 
 # Each of these says what it needs; `make bench` takes the better part of an hour, most of it for retrieval and scale.
-BENCHES := tokens gateway lifecycle broker scripts retrieval scale
+BENCHES := tokens gateway lifecycle broker scripts surfaces retrieval scale
 .PHONY: $(BENCHES:%=bench-%)
 
 bench: $(BENCHES:%=bench-%)

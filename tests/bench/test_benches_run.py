@@ -90,3 +90,15 @@ def test_the_scripts_bench_measures_times_growth_and_what_twenty_tasks_save() ->
     assert len(figures["tokens"]) == 20
     assert 50 < figures["saved_percent"] < figures["saved_percent_of_all_requests"] < 100
     assert figures["growth"]["memory"] > 0
+
+
+def test_the_surfaces_bench_counts_first_requests_and_a_task(few_catalogs: Path) -> None:
+    figures = run_bench("surfaces", "--data", str(few_catalogs))["figures"]
+
+    first = figures["first request, tokens of the tools"]
+    assert set(first["all"]) == {"anthropic", "openai", "openai-chat", "gemini"}
+    for kind in first["all"]:
+        one_line, full = first["deferred, one line each"][kind], first["deferred, full descriptions"][kind]
+        assert one_line <= full < first["all"][kind]
+    assert figures["one task, tokens of all requests"]["search"] > 0
+    assert len(figures["each"]) == 3
