@@ -265,3 +265,17 @@ async def test_no_secret_of_the_configuration_is_put_down_with_a_run(tmp_path: P
         await crib.run_code(f"print('{secret}')\nawait box.check(key='k')\nraise ValueError('{secret}')")
     held = [path.name for path in tmp_path.rglob("*") if path.is_file() and secret.encode() in path.read_bytes()]
     assert held == []
+
+
+async def test_without_a_journal_nobody_knows_what_a_run_did_and_none_is_repeated(tmp_path: Path) -> None:
+    WRITTEN.clear()
+    BROKEN.clear()
+    BROKEN.add("k")
+    code = "await box.write(title='one')\nawait box.check(key='k')"
+    config = {"mcpServers": {}, "toolcrib": {"journal": {"enabled": False}}}
+    async with Crib.open(config_from_mapping(config), state_dir=tmp_path) as crib:
+        crib.add_functions(write, check, server="box")
+        failed = await crib.run_code(code)
+        with pytest.raises(UsageError, match="not recorded"):
+            await crib.run_code(code, retry_of=failed.run)
+    assert WRITTEN == ["one"]

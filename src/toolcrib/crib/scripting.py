@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from toolcrib.crib.crib import Crib
 
 _MIB = 1024 * 1024
-_MOST_CALLS = 10_000
+_MOST_CALLS = 100_000
+"""As many as a run may ever make: of none that it made may it be forgotten that it was."""
 _MOST_PRINTED = 32 * 1024
 
 
@@ -54,7 +55,7 @@ def runner_of(
         instance,
         keep_seconds=settings.keep_seconds,
         retention_days=crib.config.settings.journal.retention_days or 365,
-        settled=_Settled(crib),
+        settled=_Settled(crib) if crib.config.settings.journal.enabled else None,
         redact=crib.secrets.text,
     )
     tool = crib.registry.tool

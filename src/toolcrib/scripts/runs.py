@@ -84,7 +84,8 @@ class Runs:
         instance: This process.
         keep_seconds: How long results and snapshots are kept.
         retention_days: How long a run is on record.
-        settled: Gives the ids of calls with effects of a run, with tool and state, as the journal has them.
+        settled: Gives the ids of calls with effects of a run, with tool and state, as the journal has them; None
+            where none is kept.
         redact: Takes secrets out of a text before it is stored.
     """
 
@@ -96,7 +97,7 @@ class Runs:
         *,
         keep_seconds: float,
         retention_days: float,
-        settled: Callable[[str], Awaitable[list[EarlierCall]]],
+        settled: Callable[[str], Awaitable[list[EarlierCall]]] | None,
         redact: Callable[[str], str],
     ) -> None:
         self._opened = opened
@@ -201,14 +202,19 @@ class Runs:
 
     async def check_idle(self, run: str) -> None:
         """Refuse to repeat a run beside itself, or beside another one that repeats it: each would do what the other
-        does.
+        does. Or without a journal, which alone knows what left and was never answered.
 
         Raises:
-            UsageError: One of them is under way, here or in another process.
+            UsageError: One of them is under way, here or in another process; or there is no journal.
             StoreError: The store can't be read.
         """
         from toolcrib.scripts import tables
 
+        if self._settled is None:
+            raise UsageError(
+                "Calls are not recorded here, so nobody knows what a run has done, and none can be repeated.",
+                hint="Look at what it has done, and run the rest without retry_of; or set `journal.enabled`.",
+            )
         store = await self._store()
         running = await store.read(tables.running, run)
         live = {each.id for each in await live_instances(store) if not each.is_dead} if running else set[str]()
@@ -290,7 +296,8 @@ class Runs:
             for row in kept.values()
         ]
         # What left and was not answered to the script before the process ended is in the journal alone.
-        return [*calls, *(each for each in await self._settled(run) if each.call_id not in kept)]
+        recorded = [] if self._settled is None else await self._settled(run)
+        return [*calls, *(each for each in recorded if each.call_id not in kept)]
 
     async def _row(self, run: str, caller: Caller) -> dict[str, Any]:
         from toolcrib.scripts import tables
