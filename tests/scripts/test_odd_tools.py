@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from toolcrib import Crib
+from toolcrib.metatools import MetaTools
 
 pytestmark = pytest.mark.anyio
 
@@ -48,3 +49,16 @@ said"""
     assert ("nested too deep" in str(outcome.value)) == (depth > 1_000)
     assert [call.name for call in outcome.calls] == ["odd.nest"]
     assert source.sent == [{"depth": depth}]
+
+
+async def test_what_is_hidden_in_a_block_that_a_script_shows_is_told(tmp_path: Path) -> None:
+    hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
+    async with Crib.from_clients({}, state_dir=tmp_path) as crib:
+        tools = MetaTools(crib)
+        code = f"await show({{'type': 'text', 'text': 'plain{hidden}'}})\n'value{hidden}'"
+        result = await tools.call("run_code", {"code": code})
+    assert [each["path"] for each in result["_meta"]["toolcrib/hidden"]] == ["/content/1/text"]
+    value, shown, _, remark = (each["text"] for each in result["content"])
+    assert (value.isascii(), shown) == (False, f"plain{hidden}")
+    assert hidden not in value
+    assert "people can't see" in remark

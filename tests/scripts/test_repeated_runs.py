@@ -279,3 +279,14 @@ async def test_without_a_journal_nobody_knows_what_a_run_did_and_none_is_repeate
         with pytest.raises(UsageError, match="not recorded"):
             await crib.run_code(code, retry_of=failed.run)
     assert WRITTEN == ["one"]
+
+
+async def test_a_run_tells_every_approval_that_it_waits_for(tmp_path: Path) -> None:
+    code = "import asyncio\nawait asyncio.gather(*[box.check(key=f'k{n}') for n in range(3)])"
+    async with Crib.open(config_from_mapping(ASKING), state_dir=tmp_path) as crib:
+        crib.add_functions(check, server="box")
+        slept = await crib.run_code(code)
+        waiting = await crib.approvals.list()
+    assert slept.status == "suspended"
+    assert len(waiting) == 3
+    assert all(each.id in slept.waiting for each in waiting)

@@ -210,7 +210,7 @@ class MetaTools:
         outcome = await self._crib.run_code(
             code, language=language, retry_of=retry_of, caller=caller, on_progress=options.on_progress, client=client
         )
-        return run_result(outcome)
+        return _noted(run_result(outcome), {}, [])
 
     async def _read(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
         handle = text(arguments, "handle", "id", "name")

@@ -25,6 +25,7 @@ from toolcrib.scripts.replaying import EarlierCall, Replay
 _MOST_SHOWN = 20
 _SEARCH_LIMIT = 8
 _MOST_FOUND = 50
+_MOST_NAMED = 20
 
 
 class Door(Protocol):
@@ -107,7 +108,18 @@ class ScriptCalls:
         self._client = client
         self.made: list[MadeCall] = []
         self.shown: list[JsonObject] = []
-        self.waiting = ""
+        self._waits_for: list[ApprovalWaitingError] = []
+
+    @property
+    def waiting(self) -> str:
+        """Which approvals are waited for, and how they are given; empty for none."""
+        if len(self._waits_for) < 2:
+            return "".join(map(str, self._waits_for))
+        ids = list(dict.fromkeys(error.approval for error in self._waits_for))
+        some = ", ".join(ids[:_MOST_NAMED]) + (f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else "")
+        return (
+            f"Its calls wait for the approvals {some}, and have not been sent. A person allows them: toolcrib approve"
+        )
 
     async def __call__(self, call: ScriptCall) -> Any:
         """Make a call.
@@ -147,7 +159,7 @@ class ScriptCalls:
             self._file(call, name, effect, "denied", str(error))
             raise
         except ApprovalWaitingError as error:
-            self.waiting = str(error)
+            self._waits_for.append(error)
             self._file(call, name, effect, "waiting")
             raise SuspendError(str(error)) from None
         except DeniedError as error:
