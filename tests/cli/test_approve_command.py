@@ -90,7 +90,7 @@ async def test_a_call_that_a_gateway_holds_is_approved_from_another_process(
 
         again = await _run(program, "approve", approval["id"], "--config", config)
         assert again.code == 2
-        assert f"Approval {approval['id']} is approved by inbox " in again.err
+        assert f"Approval {approval['id']} was approved by inbox " in again.err
 
 
 async def test_a_call_that_waits_gets_its_answer_as_soon_as_it_is_approved(

@@ -76,6 +76,7 @@ def test_one_call_is_shown_without_its_secrets(
     assert '"text": "hello"' in shown.out
     assert "s3cret-0f-the-server" not in shown.out + json.dumps(called)
     assert cli("journal", "show", called[2]["id"], "--config", config, "--json").json == called[2]
+    assert cli("journal", called[2]["id"], "--config", config, "--json").json == called[2]
 
 
 def test_everything_is_exported_as_lines_oldest_first(

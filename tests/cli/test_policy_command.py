@@ -71,6 +71,14 @@ def test_explain_as_a_document(cli: Cli, ruled: Callable[..., Path]) -> None:
     }
 
 
+def test_explain_takes_arguments_as_call_does(cli: Cli, ruled: Callable[..., Path]) -> None:
+    path = ruled(*RULES)
+    for typed in (["ratio=0.7"], ["ratio:=0.7"], ['{"ratio": 0.7}']):
+        ran = cli("policy", "explain", "workshop.create_issue", *typed, "--config", path)
+        assert ran.out.splitlines()[0].startswith("workshop.create_issue is denied"), typed
+    assert "is allowed" in cli("policy", "explain", "workshop.create_issue", "ratio=0.2", "--config", path).out
+
+
 def test_explain_knows_what_is_hidden_and_from_whom(cli: Cli, ruled: Callable[..., Path]) -> None:
     path = ruled({"tools": ["workshop.create_issue"], "principals": ["guest"], "then": "deny"})
     ran = cli("policy", "explain", "workshop.create_issue", "--principal", "guest", "--config", path)
@@ -87,8 +95,8 @@ def test_explain_knows_what_is_hidden_and_from_whom(cli: Cli, ruled: Callable[..
     ("words", "message"),
     [
         (["explain", "workshop.nobody"], "There is no tool 'workshop.nobody'."),
-        (["explain", "workshop.create_issue", "[1]"], "must be one JSON object"),
-        (["explain", "workshop.create_issue", "{"], "must be one JSON object"),
+        (["explain", "workshop.create_issue", "[1]"], "is no argument for workshop.create_issue"),
+        (["explain", "workshop.create_issue", "{"], "is not JSON"),
         (["explain", "workshop.create_issue", "--over", "tcp"], "--over"),
         (["explain"], "ID"),
         (["explode"], "explode"),
@@ -173,7 +181,10 @@ def test_effects_are_shown(cli: Cli, ruled: Callable[..., Path]) -> None:
     assert "effect" not in cli("search", "issue", "-d", "name", "-n", "1", "--config", path, "--json").json["found"][0]
     shown = cli("search", "create an issue", "-n", "1", "-d", "signature", "--config", path).out.splitlines()[0]
     assert shown.endswith("  [write]")
-    assert "\nEffect: write\n" in cli("show", "workshop.create_issue", "--config", path).out
+    assert (
+        "\nEffect: write (the server says that it may change things)\n"
+        in cli("show", "workshop.create_issue", "--config", path).out
+    )
     document = json.loads(path.read_text())
     document["mcpServers"]["workshop"]["toolcrib"] = {"effects": {"create_*": "destructive"}}
     path.write_text(json.dumps(document))

@@ -73,3 +73,14 @@ def test_an_unknown_run_is_wrong_use(cli: Callable[..., Any], listed: Path) -> N
     ran = cli("run", "-c", listed, "--code", "1", "--retry-of", "run_000000000000")
     assert ran.code == 2
     assert "There is no run" in ran.err
+
+
+def test_what_failed_half_way_says_how_to_go_on_here(cli: Callable[..., Any], listed: Path, tmp_path: Path) -> None:
+    script = tmp_path / "half.py"
+    script.write_text("await workshop.say(text='hi')\n1 / 0\n")
+    ran = cli("run", script, "-c", listed)
+    run = re.search(r"run_\w+", ran.err)
+    assert run is not None, ran.err
+    assert f"To go on without doing these again: toolcrib run --retry-of {run[0]} {script}" in ran.err
+    again = cli("run", script, "-c", listed, "--retry-of", run[0])
+    assert "done by the earlier run, not again" in again.err

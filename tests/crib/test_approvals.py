@@ -266,7 +266,7 @@ async def test_a_question_that_nobody_answers_in_time_is_a_no(opened: Opening, d
             await wipe(crib)
         assert await crib.approvals.list() == []
         [expired] = await crib.approvals.list(everything=True)
-        with pytest.raises(UsageError, match="expired already"):
+        with pytest.raises(UsageError, match="has expired already"):
             await crib.approvals.decide(expired.id, True)
     assert disk.wiped == []
 
@@ -276,7 +276,7 @@ async def test_a_second_answer_is_refused_and_changes_nothing(opened: Opening, d
     async with opened() as crib:
         error = await waiting(crib)
         await crib.approvals.decide(error.approval, False, by="ann")
-        with pytest.raises(UsageError, match="is denied by ann already"):
+        with pytest.raises(UsageError, match="was denied by ann already"):
             await crib.approvals.decide(error.approval, True)
         with pytest.raises(DeniedError):
             await wipe(crib)

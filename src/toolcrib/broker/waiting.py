@@ -38,6 +38,11 @@ class ApprovalWaitingError(ToolcribError):
         self.approval = approval
         self.token = token
 
+    @property
+    def command(self) -> str:
+        """What allows the call."""
+        return f"toolcrib approve {self.approval}"
+
     def to_json(self) -> dict[str, object]:
         """As `ToolcribError.to_json`, with the approval's id and the token."""
         return {**super().to_json(), "approval": self.approval, "token": self.token}

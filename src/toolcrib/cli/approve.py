@@ -4,11 +4,11 @@ import getpass
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperGroup
 
+from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.session import open_crib, run
 from toolcrib.cli.streams import print_json, print_text, typed, warn
@@ -26,20 +26,11 @@ Without a command it is `list`; with the id of an approval in its place, `allow`
 """
 
 
-class _AllowUnlessTold(TyperGroup):
+class _AllowUnlessTold(UnlessTold):
     """Takes `approve` and its options for `approve list`, and `approve ID` for `approve allow ID`."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """See the base class."""
-        if args and (args[0] in self.commands or args[0] in ctx.help_option_names):
-            return super().parse_args(ctx, args)
-        named = bool(args) and not args[0].startswith("-")
-        return super().parse_args(ctx, ["allow" if named else "list", *args])
-
-    def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Print the options of `list` among the help of the group, then the commands."""
-        self.commands["list"].format_options(ctx, formatter)
-        self.format_commands(ctx, formatter)
+    meant = "list"
+    meant_with_id = "allow"
 
 
 approve = typer.Typer(cls=_AllowUnlessTold, rich_markup_mode=None, help=_ABOUT, subcommand_metavar="[ID|COMMAND]")

@@ -11,7 +11,7 @@ from toolcrib.errors import UsageError, shown
 if TYPE_CHECKING:
     from toolcrib.catalog import JsonObject, Tool
 
-_FORMS = "Write key=value, key:=JSON, or everything as JSON behind --args."
+_FORMS = "Write key=value, key:=JSON, or everything as one JSON object."
 
 
 def read_arguments(tool: "Tool", items: Sequence[str], given: str | None) -> "JsonObject":

@@ -32,12 +32,13 @@ def about(tool: "Tool") -> str:
     return first_sentence(tool.description, _ABOUT_CHARACTERS) or tool.title
 
 
-def print_definition(tool: "Tool", effect: "Effect", *, schema: bool = False) -> None:
+def print_definition(tool: "Tool", effect: "Effect", why: str = "", *, schema: bool = False) -> None:
     """Print what one needs to know to call a tool.
 
     Args:
         tool: The tool.
         effect: What a call of it may do.
+        why: What tells so.
         schema: Also print its schemas, as they were sent.
     """
     from toolcrib.metatools import tool_remarks, tool_signature
@@ -60,7 +61,7 @@ def print_definition(tool: "Tool", effect: "Effect", *, schema: bool = False) ->
         print_text()
         print_styled(("The server says: ", "bold"), annotations)
     print_text()
-    print_styled(("Effect: ", "bold"), effect)
+    print_styled(("Effect: ", "bold"), f"{effect} ({why})" if why else effect)
     print_text()
     print_styled(("Example:", "bold"))
     print_text(f"  {example_line(tool)}")  # left to the terminal to wrap, so that it can be copied

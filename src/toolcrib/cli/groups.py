@@ -6,14 +6,23 @@ from typer.core import TyperGroup
 
 
 class UnlessTold(TyperGroup):
-    """Takes `GROUP …` for the command that is meant unless another one is named."""
+    """Takes `GROUP …` for the command that is meant unless another one is named.
+
+    Attributes:
+        meant: The command.
+        meant_with_id: The one that is meant where something stands in the place of a command that is none; empty for
+            the same.
+    """
 
     meant: ClassVar[str]
+    meant_with_id: ClassVar[str] = ""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See the base class."""
-        named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if named else [self.meant, *args])
+        if args and (args[0] in self.commands or args[0] in ctx.help_option_names):
+            return super().parse_args(ctx, args)
+        has_id = bool(args) and not args[0].startswith("-")
+        return super().parse_args(ctx, [self.meant_with_id if has_id and self.meant_with_id else self.meant, *args])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Print the options of that command among the help of the group, then the commands."""

@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 
 _ABOUT = """Show the calls that were made, by whom, and what became of them.
 
-Without a command it is `list`.
+Without a command it is `list`; with the id of a call in its place, `show`.
 """
 
 _STATE_STYLES = {"failed": "red", "unknown": "bold red", "denied": "yellow", "started": "cyan", "waiting": "cyan"}
 
 
 class _ListUnlessTold(UnlessTold):
-    """Takes `journal` and its options for `journal list`."""
+    """Takes `journal` and its options for `journal list`, and `journal ID` for `journal show ID`."""
 
     meant = "list"
+    meant_with_id = "show"
 
 
-journal = typer.Typer(cls=_ListUnlessTold, rich_markup_mode=None, help=_ABOUT, subcommand_metavar="[COMMAND]")
+journal = typer.Typer(cls=_ListUnlessTold, rich_markup_mode=None, help=_ABOUT, subcommand_metavar="[ID|COMMAND]")
 
 Tool = Annotated[str, typer.Option("--tool", metavar="GLOB", help="Only tools whose id this fits.", show_default=False)]
 Server = Annotated[str, typer.Option("--server", metavar="ID", help="Only tools of this server.", show_default=False)]

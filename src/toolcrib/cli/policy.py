@@ -3,10 +3,11 @@
 import json
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toolcrib.cli.arguments import read_arguments
 from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.session import find_tool, open_crib, read_config, run
@@ -14,10 +15,10 @@ from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config, PolicyRule, rule_label
-from toolcrib.errors import UnknownToolError, UsageError
+from toolcrib.errors import UnknownToolError
 
 if TYPE_CHECKING:
-    from toolcrib.broker import Explanation
+    from toolcrib.broker import Caller, Explanation
     from toolcrib.crib import Crib
 
 _ABOUT = """Look at the rules that decide about calls: what they say of one, and what is odd about them.
@@ -62,7 +63,8 @@ def list_rules(config: ConfigFiles = None, as_json: AsJson = False) -> int:
 def explain(
     tool: Annotated[str, typer.Argument(metavar="ID", help="The tool, by the id that search prints.")],
     arguments: Annotated[
-        str | None, typer.Argument(metavar="JSON", help="The arguments of the call.", show_default=False)
+        list[str] | None,
+        typer.Argument(metavar="KEY=VALUE", help="The arguments of the call; or one JSON object.", show_default=False),
     ] = None,
     source: Annotated[Source, typer.Option("--source", help="What makes the call.")] = Source.DIRECT,
     over: Annotated[Face, typer.Option("--over", help="Where it comes in.")] = Face.STDIO,
@@ -74,7 +76,7 @@ def explain(
 
     It knows of no earlier calls: rules about labels, or about where a value came from, don't hold.
     """
-    given = _arguments(None if arguments is None else typed(arguments))
+    given = [typed(each) for each in arguments or ()]
     asked = partial(_explain, read_config(config), typed(tool), given, source, over, principal)
     return run(partial(asked, as_json=as_json))
 
@@ -86,18 +88,6 @@ def check(config: ConfigFiles = None, as_json: AsJson = False) -> int:
     Tools are known by what their servers listed last.
     """
     return run(partial(_check, read_config(config, with_rules=False), as_json=as_json))
-
-
-def _arguments(text: str | None) -> dict[str, Any]:
-    if text is None:
-        return {}
-    try:
-        given = json.loads(text)
-    except (ValueError, RecursionError):
-        given = None
-    if not isinstance(given, dict):
-        raise UsageError("The arguments must be one JSON object.", hint="""Such as '{"path": "/tmp/a"}'.""")
-    return cast("dict[str, Any]", given)
 
 
 def _list(config: Config, *, as_json: bool) -> int:
@@ -140,7 +130,7 @@ def _text(value: Any) -> str:
 async def _explain(
     config: Config,
     name: str,
-    arguments: dict[str, Any],
+    items: list[str],
     source: Source,
     over: Face,
     principal: str,
@@ -151,7 +141,7 @@ async def _explain(
 
     caller = Caller(Principal(principal), origin=source.value, face=over.value)
     async with open_crib(config) as crib:
-        explained = await _explained(crib, name, arguments, caller)
+        explained = await _explained(crib, name, items, caller)
         assert explained.call.tool is not None
         effect, why = crib.judged(explained.call.tool)
     if as_json:
@@ -169,13 +159,17 @@ async def _explain(
     return 0
 
 
-async def _explained(crib: "Crib", name: str, arguments: dict[str, Any], caller: Any) -> "Explanation":
+async def _explained(crib: "Crib", name: str, items: list[str], caller: "Caller") -> "Explanation":
     """The explanation, also of a tool whose server was never listed."""
     try:
-        return await crib.explain(name, arguments, caller=caller)
+        first = await crib.explain(name, caller=caller)
     except UnknownToolError:
         tool = await find_tool(crib, name)
-        return await crib.explain(tool.id, arguments, caller=caller)
+        first = await crib.explain(tool.id, caller=caller)
+    if not items:
+        return first
+    assert first.call.tool is not None
+    return await crib.explain(first.call.target, read_arguments(first.call.tool, items, None), caller=caller)
 
 
 def _as_json(explained: "Explanation", why: str) -> dict[str, Any]:

@@ -55,10 +55,14 @@ def run(
     script, named = _script(file, code)
     chosen = session.stricter(session.read_config(config), read_only=read_only)
     wanted = _language(language, named)
-    return session.run(partial(_run, chosen, script, wanted, retry_of or "", check=check, as_json=as_json))
+    given = "--code …" if file is None else str(file)
+    asked = partial(_run, chosen, script, wanted, retry_of or "", given, check=check, as_json=as_json)
+    return session.run(asked)
 
 
-async def _run(config: Config, script: str, language: "Language", retry_of: str, *, check: bool, as_json: bool) -> int:
+async def _run(
+    config: Config, script: str, language: "Language", retry_of: str, given: str, *, check: bool, as_json: bool
+) -> int:
     from toolcrib.broker import Caller
 
     async with session.open_crib(config, approver=terminal_approver()) as crib:
@@ -68,7 +72,7 @@ async def _run(config: Config, script: str, language: "Language", retry_of: str,
             outcome = await crib.run_code(
                 script, language=language, retry_of=retry_of, caller=Caller(face="cli"), on_progress=on_progress
             )
-    return _finish(outcome, as_json=as_json)
+    return _finish(outcome, given, as_json=as_json)
 
 
 def _checked(findings: "list[Finding]", *, as_json: bool) -> int:
@@ -81,13 +85,13 @@ def _checked(findings: "list[Finding]", *, as_json: bool) -> int:
     return FAILED if any(finding.is_error for finding in findings) else 0
 
 
-def _finish(outcome: "RunOutcome", *, as_json: bool) -> int:
+def _finish(outcome: "RunOutcome", given: str, *, as_json: bool) -> int:
     from toolcrib.metatools import run_result
 
     if as_json:
         print_json(outcome.to_json())
         return 0 if outcome.ok else FAILED
-    *said, account = run_result(outcome)["content"]
+    *said, account = run_result(outcome, lambda run: f"toolcrib run --retry-of {run} {given}")["content"]
     for block in said:
         print_text(block.get("text") or f"[{block.get('type')}: {block.get('mimeType', '')}]")
     tell(account["text"])

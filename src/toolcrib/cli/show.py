@@ -13,7 +13,7 @@ from toolcrib.cli.streams import print_json, print_text, typed
 from toolcrib.config import Config
 
 if TYPE_CHECKING:
-    from toolcrib.broker import Effect
+    from toolcrib.broker import Judged
     from toolcrib.catalog import Tool
 
 
@@ -31,18 +31,18 @@ def show(
 
 
 async def _show(config: Config, ids: list[str], *, schema: bool, as_json: bool) -> int:
-    found: list[tuple[Tool, Effect]] = []
+    found: list[tuple[Tool, Judged]] = []
     async with open_crib(config) as crib:
         with progress("Looking it up"):
             for name in ids:
                 tool = await find_tool(crib, typed(name))
-                found.append((tool, crib.effect(tool)))
+                found.append((tool, crib.judged(tool)))
     if as_json:
         definitions = {tool.id: tool.definition for tool, _ in found}
         print_json(found[0][0].definition if len(found) == 1 else definitions)
         return 0
-    for place, (tool, effect) in enumerate(found):
+    for place, (tool, judged) in enumerate(found):
         if place:
             print_text()
-        print_definition(tool, effect, schema=schema)
+        print_definition(tool, judged.effect, judged.why, schema=schema)
     return 0

@@ -237,4 +237,5 @@ def _first(text: str, count: int) -> list[str]:
     """The first lines of a text, each cut to what fits."""
     lines = text.splitlines()
     cut = [line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…" for line in lines[:count]]
-    return [*cut, f"… {len(lines) - count} more lines"] if len(lines) > count else cut
+    more = len(lines) - count
+    return [*cut, f"… {more} more line{'s' if more > 1 else ''}"] if more > 0 else cut

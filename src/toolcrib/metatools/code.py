@@ -1,7 +1,7 @@
 """`run_code`: what a model reads of the tool that runs scripts, and of what came of one."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from toolcrib.catalog import JsonObject
@@ -49,16 +49,26 @@ def run_code_tool(languages: Iterable[str]) -> JsonObject:
     }
 
 
-def run_result(outcome: "RunOutcome") -> JsonObject:
-    """What came of a run as a tool result: what it printed, its value, what it showed, and an account of its calls."""
-    texts = list(_texts(outcome))
+def run_again(run: str) -> str:
+    """How a model takes up a run."""
+    return f'{RUN_CODE}(code=…, retry_of="{run}")'
+
+
+def run_result(outcome: "RunOutcome", again: Callable[[str], str] = run_again) -> JsonObject:
+    """What came of a run as a tool result: what it printed, its value, what it showed, and an account of its calls.
+
+    Args:
+        outcome: What came of it.
+        again: How whoever reads this takes up a run, by its id.
+    """
+    texts = list(_texts(outcome, again))
     blocks: list[JsonObject] = [{"type": "text", "text": text} for text in texts[:-1]]
     blocks += outcome.shown
     blocks.append({"type": "text", "text": texts[-1]})
     return {"content": blocks, "isError": not outcome.ok}
 
 
-def _texts(outcome: "RunOutcome") -> Iterator[str]:
+def _texts(outcome: "RunOutcome", again: Callable[[str], str]) -> Iterator[str]:
     if outcome.status == "rejected":
         yield "\n".join(_rejected(outcome))
         return
@@ -68,7 +78,7 @@ def _texts(outcome: "RunOutcome") -> Iterator[str]:
     if outcome.ok and outcome.value is not None:
         value = outcome.value if isinstance(outcome.value, str) else compact(outcome.value)
         yield _seen(value) + (f"\n({outcome.cut})" if outcome.cut else "")
-    yield "\n".join(_account(outcome))
+    yield "\n".join(_account(outcome, again))
 
 
 def _rejected(outcome: "RunOutcome") -> Iterator[str]:
@@ -86,12 +96,12 @@ def finding_line(finding: "Finding") -> str:
     return f"- line {finding.line}{kind}: {finding.message}{hint}"
 
 
-def _account(outcome: "RunOutcome") -> Iterator[str]:
+def _account(outcome: "RunOutcome", again: Callable[[str], str]) -> Iterator[str]:
     """How the run ended, and what it has done: every call that may have changed something, the others counted."""
     fault = outcome.fault
     if outcome.status == "suspended":
         yield f"The script waits. {outcome.waiting}"
-        yield f'Once that is decided, go on with run_code(code=…, retry_of="{outcome.run}").'
+        yield f"Once that is decided, go on with: {again(outcome.run)}"
     elif not outcome.ok:
         yield _failure(outcome)
         if fault is not None and fault.source:
@@ -100,7 +110,7 @@ def _account(outcome: "RunOutcome") -> Iterator[str]:
             yield fault.hint
     yield from _calls(outcome)
     if not outcome.ok and outcome.status != "suspended" and any(call.state == "done" for call in outcome.effects):
-        yield f'To go on without doing these again: run_code(code=…, retry_of="{outcome.run}").'
+        yield f"To go on without doing these again: {again(outcome.run)}"
 
 
 def _failure(outcome: "RunOutcome") -> str:

@@ -114,7 +114,7 @@ class ScriptCalls:
     def waiting(self) -> str:
         """Which approvals are waited for, and how they are given; empty for none."""
         if len(self._waits_for) < 2:
-            return "".join(map(str, self._waits_for))
+            return "".join(f"{each.message} A person allows it: {each.command}" for each in self._waits_for)
         ids = list(dict.fromkeys(error.approval for error in self._waits_for))
         some = ", ".join(ids[:_MOST_NAMED]) + (f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else "")
         return (

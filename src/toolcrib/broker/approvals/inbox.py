@@ -165,8 +165,8 @@ class Inbox:
             raise unknown_approval(approval)
         found = approval_of(row, store.clock())
         if not done:
-            how = f"{found.status} by {found.decided_by}" if found.decided_by else found.status
-            raise UsageError(f"Approval {approval} is {how} already.", hint="toolcrib approve lists those that wait.")
+            how = f"was {found.status} by {found.decided_by}" if found.decided_by else f"has {found.status}"
+            raise UsageError(f"Approval {approval} {how} already.", hint="toolcrib approve lists those that wait.")
         return found
 
     async def close(self, approval: str) -> None:
