@@ -1,9 +1,11 @@
 """Arguments made ready for a call: safe mismatches mended, the rest checked against the tool's own schema."""
 
+from functools import cache
+
 from toolcrib.broker.call import Prepared
 from toolcrib.catalog import JsonObject, Tool
 from toolcrib.errors import ToolcribError
-from toolcrib.schema import UnusableSchemaError, ValidationResult, ValidatorCache, coerce, compile_validator
+from toolcrib.schema import UnusableSchemaError, ValidationResult, Validator, ValidatorCache, coerce, compile_validator
 
 
 class InvalidArgumentsError(ToolcribError):
@@ -31,7 +33,10 @@ class InvalidArgumentsError(ToolcribError):
         return {**super().to_json(), "tool": self.tool.id, "problems": problems}
 
 
-_ANYTHING = compile_validator({"type": "object"})
+@cache
+def _anything() -> Validator:
+    """What tells whether arguments can be sent at all; made when first needed, since engines take long to load."""
+    return compile_validator({"type": "object"})
 
 
 def mended(tool: Tool, arguments: JsonObject) -> JsonObject:
@@ -59,6 +64,6 @@ class Preparer:
             validator = self._validators.get(tool.input_schema, key=(tool.key, version))
         except UnusableSchemaError as error:
             # What no server can be sent is none the less refused.
-            return Prepared(arguments, _ANYTHING.validate(arguments), unvalidated=error.reason)
+            return Prepared(arguments, _anything().validate(arguments), unvalidated=error.reason)
         coerced = coerce(arguments, validator)
         return Prepared(coerced.value, validator.validate(coerced.value), coerced.changes)
