@@ -116,7 +116,9 @@ def json_of(value: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "tool", meta_tools([], token_budget=0, split=True, languages=["python"]), ids=lambda tool: tool["name"]
+    "tool",
+    meta_tools([], token_budget=0, split=True, languages=["python"], resources=True),
+    ids=lambda tool: tool["name"],
 )
 def test_every_argument_of_the_constant_tools_is_told(tool: dict[str, Any]) -> None:
     told = text_of("gateway.md").partition(f"\n### {tool['name']}\n")[2].partition("\n### ")[0]

@@ -92,7 +92,9 @@ async def test_the_ways_of_other_servers_are_understood(crib: Crib, calls: list[
     again = api.answer("", ("local__ping", {}, "call_1"), ways=ways)
     async with client_over(crib, first, again, api.answer("done"), max_tool_rounds=2) as (client, double):
         assert (await client.chat("add and ping, then ping")).text == "done"
-    assert calls == [("add", (1, 2)), ("ping", None), ("ping", None)]
+    # The calls of one turn run side by side.
+    assert sorted(calls[:2]) == [("add", (1, 2)), ("ping", None)]
+    assert calls[2:] == [("ping", None)]
     ids = [call["id"] for message in double.bodies[2]["messages"] for call in message.get("tool_calls", [])]
     assert len(set(ids)) == 3
 

@@ -256,6 +256,7 @@ class Settings(_Model):
         policy: Which calls are allowed, asked about or denied.
         approvals: What becomes of calls that are asked about.
         split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
+        resources: Whether the model also gets tools that list and read the servers' resources.
         scripts: What models may write scripts in.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
@@ -282,6 +283,7 @@ class Settings(_Model):
     policy: PolicySettings = PolicySettings()
     approvals: ApprovalSettings = ApprovalSettings()
     split_by_effect: Annotated[bool, Field(strict=True)] = False
+    resources: Annotated[bool, Field(strict=True)] = False
     scripts: ScriptSettings = ScriptSettings()
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
     store: Annotated[str, Field(repr=False)] = ""

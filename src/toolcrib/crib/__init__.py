@@ -6,6 +6,7 @@ from toolcrib.crib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.finder import FoundTool, SearchAnswer, SourceSummary
 from toolcrib.crib.opening import ConfigLike
+from toolcrib.crib.resources import Resource, Resources
 from toolcrib.crib.shelf import OffServer
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "Enabled",
     "FoundTool",
     "OffServer",
+    "Resource",
+    "Resources",
     "SearchAnswer",
     "SourceSummary",
 ]

@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from toolcrib.broker import LOCAL, Caller, Excerpt, Page
+from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Outcome, Page
 from toolcrib.catalog import ClientSide, OnProgress
 from toolcrib.crib.base import CribBase
+from toolcrib.crib.resources import Resources, listed
 
 if TYPE_CHECKING:
     from toolcrib.sandbox import Finding, Language
@@ -42,6 +43,46 @@ class CribWork(CribBase):
         """
         runner = await self._ready_for(caller)
         return await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress, client=client)
+
+    async def resources(self, *, server: str | None = None, caller: Caller = LOCAL) -> Resources:
+        """What the servers offer to read, templates included; those that don't run are started for it.
+
+        Args:
+            server: Only of this one.
+            caller: Who asks; servers that are hidden from it are not asked.
+
+        Raises:
+            UsageError: There is no such server.
+        """
+        self._follow_switches()
+        wanted = None if server is None else self._source_id(server, caller)
+        sources = [
+            each
+            for each in self._sources
+            if (wanted is None or each.id == wanted)
+            and not self._is_hidden(each.id, caller)
+            and not self._is_off(each.id)
+        ]
+        return await listed(sources, lambda source_id: self._sources.context(source_id, caller))
+
+    async def read_resource(
+        self, uri: str, *, server: str | None = None, caller: Caller = LOCAL, options: Options | None = None
+    ) -> Outcome:
+        """Read a resource by its URI or name, through the broker.
+
+        Args:
+            uri: Its URI, also one that a template stands for; else its name.
+            server: The server that has it, where several do.
+            caller: Who asks.
+            options: See `Broker.request`.
+
+        Raises:
+            UsageError: There is none, or it could be several.
+            ServerError: Its server can't be reached, or refused.
+        """
+        known = await self.resources(server=server, caller=caller)
+        source, found = known.one(uri)
+        return await self._broker.request("resources/read", source, {"uri": found}, caller, options or Options())
 
     async def check_code(
         self, code: str, *, language: "Language" = "python", caller: Caller = LOCAL

@@ -16,6 +16,7 @@ from toolcrib.metatools.forgiving import tool_call
 from toolcrib.metatools.formatting import error_text, search_text, tool_signature, unsettled_text
 from toolcrib.metatools.metatools import MetaTools
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, tool_remarks
+from toolcrib.metatools.resources import LIST_RESOURCES, READ_RESOURCE
 
 __all__ = [
     "CALL_TOOL",
@@ -25,6 +26,8 @@ __all__ = [
     "ENABLE_SERVER",
     "GET_TOOL_DETAILS",
     "HIDDEN_META",
+    "LIST_RESOURCES",
+    "READ_RESOURCE",
     "READ_RESULT",
     "READ_TOOL",
     "RUN_CODE",

@@ -10,6 +10,7 @@ from typing import Any
 
 from toolcrib.catalog import JsonObject
 from toolcrib.metatools.code import run_code_tool
+from toolcrib.metatools.resources import resource_tools
 from toolcrib.tokens import counter
 
 SEARCH_TOOLS = "search_tools"
@@ -47,6 +48,7 @@ def meta_tools(
     dynamic: bool = False,
     split: bool = False,
     languages: Sequence[str] = (),
+    resources: bool = False,
 ) -> list[JsonObject]:
     """The definitions of the meta-tools.
 
@@ -56,6 +58,7 @@ def meta_tools(
         dynamic: Whether those for servers that are off are among them.
         split: Whether there is one for calls that only read, beside the one for all calls.
         languages: What scripts may be written in, the default first; without any, there is none that runs them.
+        resources: Whether those that list and read resources are among them.
     """
     always = [
         _tool(
@@ -119,6 +122,7 @@ def meta_tools(
         *always,
         *([run_code_tool(languages)] if languages else []),
         *([_read_tool()] if split else []),
+        *(resource_tools() if resources else []),
         *(_server_tools() if dynamic else []),
     ]
 

@@ -33,6 +33,12 @@ from toolcrib.metatools.formatting import (
     unsettled_text,
 )
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, hidden_remark
+from toolcrib.metatools.resources import (
+    LIST_RESOURCES,
+    READ_RESOURCE,
+    contents_as_blocks,
+    resources_text,
+)
 from toolcrib.search import decode_cursor, encode_cursor
 
 if TYPE_CHECKING:
@@ -78,6 +84,7 @@ class MetaTools:
                 dynamic=settings.dynamic.enabled,
                 split=settings.split_by_effect,
                 languages=self._languages,
+                resources=settings.resources,
             )
         return found
 
@@ -97,6 +104,8 @@ class MetaTools:
             return self._crib.config.settings.split_by_effect
         if name == RUN_CODE:
             return self._crib.config.settings.scripts.enabled
+        if name in {LIST_RESOURCES, READ_RESOURCE}:
+            return self._crib.config.settings.resources
         return name in {SEARCH_TOOLS, GET_TOOL_DETAILS, CALL_TOOL, READ_RESULT}
 
     async def call(
@@ -135,6 +144,10 @@ class MetaTools:
             return await self._call(name, arguments, caller, chosen)
         if name == RUN_CODE:
             return await self._run(arguments, caller, options or Options())
+        if name in {LIST_RESOURCES, READ_RESOURCE}:
+            if name == LIST_RESOURCES:
+                return await self._list_resources(arguments, caller)
+            return await self._read_resource(arguments, caller, self._within_budget(options or Options()))
         if name == READ_RESULT:
             return await self._read(arguments, caller, self._within_budget(options or Options()))
         return text_result(await self._servers(name, arguments, caller))
@@ -211,6 +224,19 @@ class MetaTools:
             code, language=language, retry_of=retry_of, caller=caller, on_progress=options.on_progress, client=client
         )
         return _noted(run_result(outcome), {}, [])
+
+    async def _list_resources(self, arguments: JsonObject, caller: Caller) -> JsonObject:
+        offset = whole_number(arguments, "offset", 0, MOST_UNITS, least=0)
+        known = await self._crib.resources(server=text(arguments, "server") or None, caller=caller)
+        return text_result(resources_text(known, offset))
+
+    async def _read_resource(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
+        uri = text(arguments, "uri", "name", "id")
+        if not uri:
+            raise UsageError(f"{READ_RESOURCE} needs a resource's `uri`.", hint=f"{LIST_RESOURCES} lists them.")
+        server = text(arguments, "server") or None
+        outcome = await self._crib.read_resource(uri, server=server, caller=caller, options=options)
+        return outcome.result if outcome.handle is not None else contents_as_blocks(outcome.result)
 
     async def _read(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
         handle = text(arguments, "handle", "id", "name")

@@ -9,7 +9,7 @@ from toolcrib.errors import AmbiguousNameError, ToolcribError, UnknownToolError
 from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
 from toolcrib.llm.surfaces.base import Answer, Surface, SurfaceName
-from toolcrib.metatools import READ_RESULT
+from toolcrib.metatools import LIST_RESOURCES, READ_RESOURCE, READ_RESULT
 from toolcrib.schema import WireNames, first_sentence
 
 Descriptions = Literal["full", "line"]
@@ -30,7 +30,7 @@ class Direct(Surface):
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""
-        if use.name == READ_RESULT and self.budget is not None:
+        if use.name in {spec.name for spec in self._beside(caller)}:
             return await self.looked(use, caller)
         if not len(self._names):
             await self._listed(caller)
@@ -48,12 +48,14 @@ class Direct(Surface):
             return f"{error.message}{instead}"
         return super().worded(error)
 
-    def _readers(self, caller: Caller) -> tuple[ToolSpec, ...]:
-        """The tool that reads what was too large for a result, where results have a budget."""
-        if self.budget is None:
-            return ()
-        read = next(each for each in self.meta.definitions(caller) if each["name"] == READ_RESULT)
-        return (ToolSpec(READ_RESULT, read["description"], read["inputSchema"]),)
+    def _beside(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """The constant tools beside the servers' own: what reads a result that was too large, where results have a
+        budget, and what lists and reads resources, where the configuration has them."""
+        wanted = {READ_RESULT} if self.budget is not None else set[str]()
+        if self.crib.config.settings.resources:
+            wanted |= {LIST_RESOURCES, READ_RESOURCE}
+        known = [each for each in self.meta.definitions(caller) if each["name"] in wanted]
+        return tuple(ToolSpec(each["name"], each["description"], each["inputSchema"]) for each in known)
 
     async def _listed(self, caller: Caller) -> list[Tool]:
         tools = await self.crib.tools(caller=caller)
@@ -70,7 +72,7 @@ class AllTools(Direct):
         """See `Surface.tools`."""
         listed = await self._listed(caller)
         told = (ToolSpec(self._names.name_of(tool.id), tool.description, tool.input_schema) for tool in listed)
-        return (*told, *self._readers(caller))
+        return (*told, *self._beside(caller))
 
 
 class DeferredTools(Direct):
@@ -92,7 +94,7 @@ class DeferredTools(Direct):
         """See `Surface.tools`."""
         listed = await self._listed(caller)
         told = (ToolSpec(self._names.name_of(tool.id), self._about(tool), _ANYTHING) for tool in listed)
-        return (*told, *self._readers(caller))
+        return (*told, *self._beside(caller))
 
     def _about(self, tool: Tool) -> str:
         return tool.description if self._descriptions == "full" else first_sentence(tool.description, LINE_CHARACTERS)
