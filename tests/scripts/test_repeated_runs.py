@@ -290,3 +290,17 @@ async def test_a_run_tells_every_approval_that_it_waits_for(tmp_path: Path) -> N
     assert slept.status == "suspended"
     assert len(waiting) == 3
     assert all(each.id in slept.waiting for each in waiting)
+
+
+async def test_a_run_whose_process_is_gone_does_not_count_as_running(tmp_path: Path) -> None:
+    async with Crib.from_clients({}, state_dir=tmp_path) as crib:
+        crib.add_functions(write, server="box")
+        run = (await crib.run_code("await box.write(title='x')")).run
+    with sqlite3.connect(tmp_path / "toolcrib.db") as database:
+        database.execute("UPDATE runs SET status = 'running', instance = 'gone', ended_at = NULL WHERE id = ?", (run,))
+    async with Crib.from_clients({}, state_dir=tmp_path) as crib:
+        crib.add_functions(write, server="box")
+        await crib.run_code("1")
+    with sqlite3.connect(tmp_path / "toolcrib.db") as database:
+        rows = database.execute("SELECT status, detail FROM runs WHERE id = ?", (run,)).fetchall()
+    assert rows == [("unknown", "Toolcrib ended while it ran.")]

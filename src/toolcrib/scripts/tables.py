@@ -21,6 +21,8 @@ from sqlalchemy import (
     update,
 )
 
+from toolcrib.store.queries import is_live
+
 VERSION = 1
 METADATA = MetaData()
 
@@ -116,7 +118,10 @@ def results(connection: Connection, run: str, now: float) -> list[dict[str, Any]
 
 def prune(connection: Connection, now: float, asleep: float, oldest: float) -> None:
     """Drop results that have expired, what runs go on from that fell asleep before `asleep`, and runs that began
-    before `oldest`, with all that belongs to them."""
+    before `oldest`, with all that belongs to them; settle runs whose process is gone."""
+    lost = (_RUNS.c.status == "running", ~is_live(_RUNS.c.instance, now))
+    ended = {"status": "unknown", "detail": "Toolcrib ended while it ran.", "ended_at": now}
+    connection.execute(update(_RUNS).where(*lost).values(ended))
     expired = (_RESULTS.c.expires_at <= now, _RESULTS.c.result.is_not(None))
     connection.execute(update(_RESULTS).where(*expired).values(result=None))
     late = (_RUNS.c.snapshot.is_not(None), _RUNS.c.ended_at <= asleep)
