@@ -179,6 +179,7 @@ HTTP = {
 
 CALLERS = {
     "AsksInCall": to(answers(says="List roots not supported")),
+    "KeepsRoots": to(answers(says=r"\[\]")),
     "ListsByCapabilities": to(answers()),
     "ListsToCallersAlone": to(fails("can't list its tools: no roots, no tools")),
     "RemovesInCall": to(answers()),
