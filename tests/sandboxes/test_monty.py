@@ -22,7 +22,7 @@ from toolcrib.errors import SandboxError
 from toolcrib.sandbox import CallError, Limits, Names, ScriptCall, SuspendError
 from toolcrib.sandbox.cpython.sandbox import CPythonSandbox
 from toolcrib.sandbox.monty.sandbox import MontySandbox
-from toolcrib.schema import StubTool, python_stubs
+from toolcrib.schema.stubs import StubTool, python_stubs
 
 pytestmark = pytest.mark.anyio
 

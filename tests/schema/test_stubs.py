@@ -7,7 +7,7 @@ from pydantic_monty import Monty
 
 from toolcrib.sandbox.monty.checking import types_of
 from toolcrib.sandbox.monty.prelude import STUBS
-from toolcrib.schema import StubTool, python_stubs, typescript_stubs
+from toolcrib.schema.stubs import StubTool, python_stubs, typescript_stubs
 
 
 def tool(properties: dict[str, Any], output: Any = None, **more: Any) -> StubTool:

@@ -5,6 +5,7 @@ import json
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, cast
 
 from toolcrib.catalog import ClientSide, JsonObject, OnProgress, RequestMethod, Tool
@@ -48,12 +49,18 @@ class Caller:
     @property
     def key(self) -> str:
         """One text for principal and conversation: equal for all requests of one caller, whatever made them."""
-        return json.dumps([self.principal.name, self.conversation], ensure_ascii=False)
+        return _caller_key(self.principal.name, self.conversation)
 
     @property
     def run_key(self) -> str:
         """The same for the one run; of a request that is no script's, the caller's."""
         return json.dumps([self.principal.name, self.conversation, self.run]) if self.run else self.key
+
+
+@lru_cache(1_024)
+def _caller_key(principal: str, conversation: str) -> str:
+    """See `Caller.key`, which every call asks for several times."""
+    return json.dumps([principal, conversation], ensure_ascii=False)
 
 
 LOCAL = Caller()

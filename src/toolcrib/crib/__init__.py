@@ -6,7 +6,6 @@ from toolcrib.crib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.finder import FoundTool, SearchAnswer, SourceSummary
 from toolcrib.crib.opening import ConfigLike
-from toolcrib.crib.resources import Resource, Resources
 from toolcrib.crib.shelf import OffServer
 
 __all__ = [
@@ -20,8 +19,6 @@ __all__ = [
     "Enabled",
     "FoundTool",
     "OffServer",
-    "Resource",
-    "Resources",
     "SearchAnswer",
     "SourceSummary",
 ]

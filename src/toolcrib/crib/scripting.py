@@ -10,7 +10,8 @@ from toolcrib.config import ScriptSettings
 from toolcrib.crib.shared import SharedStore
 from toolcrib.errors import StoreError
 from toolcrib.sandbox import Language, Limits, Sandbox
-from toolcrib.schema import StubTool, example_call, python_stubs, signature
+from toolcrib.schema import example_call, signature
+from toolcrib.schema.stubs import StubTool, python_stubs
 from toolcrib.scripts import Backends, EarlierCall, Naming, Runs, ScriptRunner
 
 if TYPE_CHECKING:

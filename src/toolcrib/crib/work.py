@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING
 from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Outcome, Page
 from toolcrib.catalog import ClientSide, OnProgress
 from toolcrib.crib.base import CribBase
-from toolcrib.crib.resources import Resources, listed
 
 if TYPE_CHECKING:
+    from toolcrib.crib.resources import Resources
     from toolcrib.sandbox import Finding, Language
     from toolcrib.scripts import RunOutcome, ScriptRunner
 
@@ -44,7 +44,7 @@ class CribWork(CribBase):
         runner = await self._ready_for(caller)
         return await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress, client=client)
 
-    async def resources(self, *, server: str | None = None, caller: Caller = LOCAL) -> Resources:
+    async def resources(self, *, server: str | None = None, caller: Caller = LOCAL) -> "Resources":
         """What the servers offer to read, templates included; those that don't run are started for it.
 
         Args:
@@ -54,6 +54,8 @@ class CribWork(CribBase):
         Raises:
             UsageError: There is no such server.
         """
+        from toolcrib.crib.resources import listed
+
         self._follow_switches()
         wanted = None if server is None else self._source_id(server, caller)
         sources = [

@@ -1,10 +1,14 @@
 """`mcp_list_resources` and `mcp_read_resource`: resources of all servers as tools."""
 
+from typing import TYPE_CHECKING
+
 from toolcrib.broker import content_of
 from toolcrib.catalog import JsonObject
-from toolcrib.crib import Resource, Resources
 from toolcrib.metatools.formatting import BRIEF_CHARACTERS
 from toolcrib.schema import first_sentence
+
+if TYPE_CHECKING:
+    from toolcrib.crib.resources import Resource, Resources
 
 LIST_RESOURCES = "mcp_list_resources"
 READ_RESOURCE = "mcp_read_resource"
@@ -40,7 +44,7 @@ def resource_tools() -> list[JsonObject]:
     ]
 
 
-def resources_text(resources: Resources, offset: int) -> str:
+def resources_text(resources: "Resources", offset: int) -> str:
     """A page of resources, one on a line, with what is left."""
     page = resources.found[offset : offset + PAGE]
     lines = [_line(each) for each in page] or ["No server offers anything to read."]
@@ -58,7 +62,7 @@ def contents_as_blocks(result: JsonObject) -> JsonObject:
     return {"content": [{"type": "resource", "resource": each} for each in contents], "isError": False}
 
 
-def _line(resource: Resource) -> str:
+def _line(resource: "Resource") -> str:
     about = first_sentence(str(resource.definition.get("description") or ""), BRIEF_CHARACTERS)
     kind = resource.definition.get("mimeType")
     head = f"{resource.server}: {resource.uri}"

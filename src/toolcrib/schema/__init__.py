@@ -9,7 +9,6 @@ from toolcrib.schema.jsonvalues import is_object
 from toolcrib.schema.problems import Problem, nearest
 from toolcrib.schema.refs import declared
 from toolcrib.schema.signatures import signature, type_name
-from toolcrib.schema.stubs import StubTool, python_stubs, typescript_stubs
 from toolcrib.schema.text import first_sentence
 from toolcrib.schema.validation import ValidationResult, Validator, ValidatorCache, compile_validator
 from toolcrib.schema.wire import WireNames, wire_name
@@ -18,7 +17,6 @@ __all__ = [
     "Aliases",
     "Coerced",
     "Problem",
-    "StubTool",
     "UnusableSchemaError",
     "ValidationResult",
     "Validator",
@@ -32,11 +30,9 @@ __all__ = [
     "is_object",
     "nearest",
     "parameter_identifiers",
-    "python_stubs",
     "server_ids",
     "signature",
     "tool_ids",
     "type_name",
-    "typescript_stubs",
     "wire_name",
 ]
