@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from toolcrib.llm import (
     ScriptedProvider,
     Text,
     TextDelta,
+    ToolEnded,
     Traits,
     Trimmed,
     Turn,
@@ -312,3 +314,32 @@ async def test_resources_are_tools_on_direct_surfaces_too_where_they_are_configu
     ]
     assert results(provider.requests[1]) == ["No server offers anything to read."]
     assert response.tool_calls[0].kind == "looked"
+
+
+async def test_whoever_stops_listening_does_not_make_the_conversation_forget_what_was_done(
+    crib: Crib, calls: list[Any]
+) -> None:
+    client, provider = client_over(crib, ADD, "3")
+    async with aclosing(client.stream("add")) as events:
+        async for event in events:
+            if isinstance(event, ToolEnded):
+                break
+    assert calls == [("add", (1, 2))]
+    assert [message.role for message in client.conversation.messages] == ["user", "assistant", "user"]
+    assert (await client.chat("and?")).text == "3"
+    assert results_of(provider.requests[1]) == ["add"]
+
+
+def results_of(request: Request) -> list[str]:
+    return [result.name.removeprefix("local__") for message in request.messages for result in message.results]
+
+
+async def test_a_question_is_taken_back_also_after_the_conversation_was_trimmed(crib: Crib) -> None:
+    long = "word " * 400
+    failure = ProviderBusyError("scripted", "Too busy.")
+    client, _ = client_over(crib, "ok", failure, traits=Traits(window=1_100), surface="search", trim=True)
+    await client.chat(long)
+    with pytest.raises(ProviderBusyError):
+        await client.chat(long)
+    assert client.conversation.segment == 1
+    assert client.conversation.messages == ()

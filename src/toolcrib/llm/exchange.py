@@ -88,8 +88,8 @@ class Exchange:
         if self.conversation.tools is None:
             self.conversation.tools = await self.surface.tools(caller)
             self.conversation.surface = self.surface.name
-        before = len(self.conversation.messages)
-        self.conversation.add(user(question))
+        asked = user(question)
+        self.conversation.add(asked)
         try:
             while True:
                 turn: Turn | None = None
@@ -111,12 +111,14 @@ class Exchange:
                 for use in turn.message.uses:
                     yield ToolStarted(use.id, use.name, use.arguments)
                 answers = await self._answers(turn.message, caller)
+                # Before it is told: whoever stops listening here must not make the conversation forget what was done.
+                self._take(turn.message, answers)
                 for answer in answers:
                     yield ToolEnded(self._calls_of(answer), answer.result.content)
-                self._take(turn.message, answers)
         except BaseException:
-            if len(self.conversation.messages) == before + 1:
-                self.conversation.take_back(before)
+            messages = self.conversation.messages
+            if messages and messages[-1] is asked:
+                self.conversation.take_back(len(messages) - 1)
             raise
 
     async def _turn(self) -> AsyncGenerator[ClientEvent | Turn]:
