@@ -10,7 +10,6 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    Row,
     String,
     Table,
     Text,
@@ -21,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from toolcrib.store.queries import is_live
+from toolcrib.store.queries import is_live, members
 
 VERSION = 1
 METADATA = MetaData()
@@ -90,7 +89,7 @@ def repeated(connection: Connection, run: str) -> str:
 def find(connection: Connection, run: str, principal: str) -> dict[str, Any] | None:
     """A principal's run, or None."""
     row = connection.execute(select(_RUNS).where(_RUNS.c.id == run, _RUNS.c.principal == principal)).first()
-    return None if row is None else _members(row)
+    return None if row is None else members(row)
 
 
 def newest(connection: Connection, principal: str | None, limit: int) -> list[dict[str, Any]]:
@@ -99,7 +98,7 @@ def newest(connection: Connection, principal: str | None, limit: int) -> list[di
     wanted = select(*columns).order_by(_RUNS.c.started_at.desc()).limit(limit)
     if principal is not None:
         wanted = wanted.where(_RUNS.c.principal == principal)
-    return [_members(row) for row in connection.execute(wanted)]
+    return [members(row) for row in connection.execute(wanted)]
 
 
 def keep_results(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
@@ -112,7 +111,7 @@ def keep_results(connection: Connection, rows: Sequence[dict[str, Any]]) -> None
 def results(connection: Connection, run: str, now: float) -> list[dict[str, Any]]:
     """What the calls of a run came to, in order; of what has expired, that it was made."""
     rows = connection.execute(select(_RESULTS).where(_RESULTS.c.run == run).order_by(_RESULTS.c.number))
-    found = [_members(row) for row in rows]
+    found = [members(row) for row in rows]
     return [row if row["expires_at"] > now else {**row, "result": None} for row in found]
 
 
@@ -129,7 +128,3 @@ def prune(connection: Connection, now: float, asleep: float, oldest: float) -> N
     old = select(_RUNS.c.id).where(_RUNS.c.started_at < oldest)
     connection.execute(delete(_RESULTS).where(_RESULTS.c.run.in_(old)))
     connection.execute(delete(_RUNS).where(_RUNS.c.started_at < oldest))
-
-
-def _members(row: Row[Any]) -> dict[str, Any]:
-    return {str(name): value for name, value in row._mapping.items()}  # pyright: ignore[reportPrivateUsage]  the documented access by name

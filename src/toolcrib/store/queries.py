@@ -100,7 +100,7 @@ def instances(connection: Connection, now: float, live: bool) -> list[Instance]:
     ends = _INSTANCES.c.expires_at
     chosen = select(_INSTANCES).where(ends > now if live else ends <= now)
     rows = connection.execute(chosen.order_by(_INSTANCES.c.started_at, _INSTANCES.c.id))
-    return [Instance(**_members(row)) for row in rows]
+    return [Instance(**members(row)) for row in rows]
 
 
 def is_live(instance: ColumnElement[str], now: float) -> ColumnElement[bool]:
@@ -114,7 +114,7 @@ def reclaim(connection: Connection, instance: str, now: float) -> list[ServerSta
     if connection.execute(expired.with_for_update()).first() is None:
         return None
     rows = connection.execute(select(_STATES).where(_STATES.c.instance == instance))
-    states = [ServerState(**_members(row)) for row in rows]
+    states = [ServerState(**members(row)) for row in rows]
     remove_instance(connection, instance)
     return states
 
@@ -143,8 +143,9 @@ def live_states(connection: Connection, now: float) -> list[ServerState]:
     """The server states of all instances whose lease holds, by server."""
     joined = select(_STATES).join(_INSTANCES).where(_INSTANCES.c.expires_at > now)
     rows = connection.execute(joined.order_by(_STATES.c.server, _STATES.c.since, _STATES.c.instance))
-    return [ServerState(**_members(row)) for row in rows]
+    return [ServerState(**members(row)) for row in rows]
 
 
-def _members(row: Row[Any]) -> dict[str, Any]:
+def members(row: Row[Any]) -> dict[str, Any]:
+    """A row's values by the names of their columns."""
     return {str(name): value for name, value in row._mapping.items()}  # pyright: ignore[reportPrivateUsage]  the documented access by name

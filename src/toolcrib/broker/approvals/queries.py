@@ -9,7 +9,6 @@ from sqlalchemy import (
     Connection,
     Float,
     MetaData,
-    Row,
     String,
     Table,
     Text,
@@ -19,6 +18,8 @@ from sqlalchemy import (
     select,
     update,
 )
+
+from toolcrib.store.queries import members
 
 VERSION = 1
 METADATA = MetaData()
@@ -84,7 +85,7 @@ def file(connection: Connection, values: dict[str, Any], now: float, most: int) 
     open_ones = [_APPROVALS.c.status.in_(("waiting", "approved")), _APPROVALS.c.spent.is_(False), *_holding(now)]
     found = connection.execute(select(_APPROVALS).where(*same, *open_ones).with_for_update()).first()
     if found is not None:
-        return _members(found)
+        return members(found)
     theirs = (_APPROVALS.c.principal == values["principal"], _APPROVALS.c.status == "waiting", *_holding(now))
     waiting = select(func.count()).select_from(_APPROVALS).where(*theirs)
     if connection.execute(waiting).scalar_one() >= most:
@@ -100,7 +101,7 @@ def take(connection: Connection, approval: str) -> dict[str, Any] | None:
     row = connection.execute(select(_APPROVALS).where(_APPROVALS.c.id == approval)).first()
     if row is None:
         return None
-    return {**_members(row), "spent": False} if spent else _members(row)
+    return {**members(row), "spent": False} if spent else members(row)
 
 
 def status(connection: Connection, approval: str) -> str | None:
@@ -126,7 +127,7 @@ def decide(
         granted |= {"id": grant, "approval": approval, "by": row.decided_by}
         granted |= {"subject": row.caller if row.scope == "caller" else row.subject}
         add_grant(connection, {**granted, "created_at": now, "expires_at": now + seconds})
-    return done, _members(row)
+    return done, members(row)
 
 
 def close(connection: Connection, approval: str, into: str) -> None:
@@ -140,7 +141,7 @@ def approvals(connection: Connection, now: float, everything: bool) -> list[dict
     chosen = select(_APPROVALS).order_by(_APPROVALS.c.created_at, _APPROVALS.c.id)
     if not everything:
         chosen = chosen.where(_APPROVALS.c.status == "waiting", *_holding(now))
-    return [_members(row) for row in connection.execute(chosen)]
+    return [members(row) for row in connection.execute(chosen)]
 
 
 def add_grant(connection: Connection, values: dict[str, Any]) -> None:
@@ -158,7 +159,7 @@ def grants(
         chosen = chosen.where(_GRANTS.c.subject.in_(subjects))
     if tool is not None:
         chosen = chosen.where(_GRANTS.c.tool == tool)
-    return [_members(row) for row in connection.execute(chosen.order_by(_GRANTS.c.created_at, _GRANTS.c.id))]
+    return [members(row) for row in connection.execute(chosen.order_by(_GRANTS.c.created_at, _GRANTS.c.id))]
 
 
 def remove_grant(connection: Connection, grant: str) -> bool:
@@ -173,7 +174,3 @@ def end_subject(connection: Connection, subject: str) -> None:
 
 def _holding(now: float) -> tuple[Any, Any]:
     return _APPROVALS.c.created_at <= now + _SKEW, _APPROVALS.c.expires_at > now
-
-
-def _members(row: Row[Any]) -> dict[str, Any]:
-    return {str(name): value for name, value in row._mapping.items()}  # pyright: ignore[reportPrivateUsage]  the documented access by name
