@@ -16,8 +16,9 @@ from typing import Any
 
 from bench.report import Spread, Target, arguments, emit
 from bench.scripts.tasks import TASKS
-from bench.scripts.tokens import spent
+from bench.scripts.tokens import CountingCrib, spent
 from toolcrib import Crib
+from toolcrib.config import config_from_mapping
 from toolcrib.demo import demo_config
 
 _WARM = 5
@@ -101,7 +102,8 @@ def _resident() -> float:
 
 
 async def _tokens(state: Path) -> dict[str, Any]:
-    async with Crib.open({**demo_config(), "toolcrib": {"first_listing_wait": 60}}, state_dir=state) as crib:
+    config = config_from_mapping({**demo_config(), "toolcrib": {"first_listing_wait": 60}})
+    async with CountingCrib(config, state_dir=state) as crib:
         await crib.refresh()
         return {task.name: await spent(crib, task) for task in TASKS}
 

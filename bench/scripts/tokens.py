@@ -9,14 +9,14 @@ from typing import Any
 
 from bench.scripts.tasks import Task
 from toolcrib import Crib
-from toolcrib.broker import Call, Outcome
-from toolcrib.catalog import as_sent, definition_tokens
+from toolcrib.broker import LOCAL, Caller, Options, Outcome
+from toolcrib.catalog import JsonObject, RequestMethod, as_sent, definition_tokens
 from toolcrib.metatools import MetaTools, run_result
 from toolcrib.metatools.formatting import compact
 from toolcrib.tokens import count_tokens
 
 
-async def spent(crib: Crib, task: Task) -> dict[str, Any]:
+async def spent(crib: "CountingCrib", task: Task) -> dict[str, Any]:
     """The tokens of a task in each way; the calls are those that its script really makes.
 
     Args:
@@ -27,19 +27,19 @@ async def spent(crib: Crib, task: Task) -> dict[str, Any]:
     surface = sum(count_tokens(as_sent(each)) for each in tools.definitions())
     search = await tools.call("search_tools", {"query": task.needs})
     found = count_tokens(compact({"query": task.needs})) + _blocks(search)
-    calls = _Calls(crib)
-    with calls:
-        outcome = await crib.run_code(task.code)
+    crib.spent = []
+    outcome = await crib.run_code(task.code)
+    calls = crib.spent
     assert outcome.ok, (task.name, outcome)
     script = count_tokens(compact({"code": task.code})) + _blocks(run_result(outcome))
     definitions = sum(definition_tokens(tool) for tool in await crib.tools())
-    direct = definitions + sum(calls.tokens)
+    direct = definitions + sum(calls)
     code = surface + found + script
-    requests = {"direct": _requests(definitions, calls.tokens), "code": _requests(surface, [found, script])}
+    requests = {"direct": _requests(definitions, calls), "code": _requests(surface, [found, script])}
     return {
-        "calls": len(calls.tokens),
+        "calls": len(calls),
         "direct": direct,
-        "discovery": surface + found + sum(calls.tokens),
+        "discovery": surface + found + sum(calls),
         "code": code,
         "saved_percent": round(100 * (1 - code / direct), 1),
         "saved_percent_of_all_requests": round(100 * (1 - requests["code"] / requests["direct"]), 1),
@@ -55,26 +55,24 @@ def _blocks(result: dict[str, Any]) -> int:
     return sum(count_tokens(str(block.get("text", ""))) for block in result["content"])
 
 
-class _Calls:
-    """The tokens of each call that a crib is asked to make, with what it comes to, as a model would read both."""
+class CountingCrib(Crib):
+    """A crib that keeps the tokens of each call that it is asked to make, with what it comes to, as a model would read
+    both."""
 
-    def __init__(self, crib: Crib) -> None:
-        self._crib = crib
-        self._request = crib.request
-        self.tokens: list[int] = []
+    spent: list[int]
 
-    def __enter__(self) -> None:
-        async def counted(*args: Any, **more: Any) -> Outcome:
-            outcome = await self._request(*args, **more)
-            self._add(outcome.call, outcome)
-            return outcome
-
-        self._crib.request = counted  # type: ignore[method-assign]
-
-    def __exit__(self, *exc: object) -> None:
-        self._crib.request = self._request  # type: ignore[method-assign]
-
-    def _add(self, call: Call, outcome: Outcome) -> None:
+    async def request(
+        self,
+        method: RequestMethod,
+        target: str,
+        arguments: JsonObject | None = None,
+        caller: Caller = LOCAL,
+        options: Options | None = None,
+    ) -> Outcome:
+        """See `Crib.request`."""
+        outcome = await super().request(method, target, arguments, caller, options)
         structure = outcome.result.get("structuredContent")
         answer = count_tokens(compact(structure)) if structure is not None else _blocks(outcome.result)
-        self.tokens.append(count_tokens(compact({"name": call.target, "arguments": call.arguments})) + answer)
+        asked = count_tokens(compact({"name": outcome.call.target, "arguments": outcome.call.arguments}))
+        self.spent.append(asked + answer)
+        return outcome
