@@ -12,17 +12,8 @@ from pydantic_monty import Monty
 
 from toolcrib.sandbox.monty.checking import types_of
 from toolcrib.sandbox.monty.prelude import STUBS
-from toolcrib.schema import (
-    StubTool,
-    compile_validator,
-    declared,
-    example_call,
-    parameter_identifiers,
-    python_stubs,
-    server_ids,
-    tool_ids,
-    typescript_stubs,
-)
+from toolcrib.schema import compile_validator, declared, example_call, parameter_identifiers, server_ids, tool_ids
+from toolcrib.schema.stubs import StubTool, python_stubs, typescript_stubs
 
 pytestmark = pytest.mark.shared
 
