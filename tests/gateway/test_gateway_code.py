@@ -132,6 +132,81 @@ async def test_progress_counts_the_calls(connected: Any, way: tuple[str, str]) -
     assert told == [1, 2]
 
 
+class Mill:
+    """A source whose tool reports as it works, and one that never ends."""
+
+    id, description = "mill", ""
+
+    def __init__(self) -> None:
+        self.hanging, self.cancelled = anyio.Event(), anyio.Event()
+
+    async def ensure(self, context: Any = None) -> None:
+        pass
+
+    async def list(self, method: str, context: Any = None) -> list[dict[str, Any]]:
+        tools = ["grind", "stone", "hang"]
+        return [{"name": name, "inputSchema": {"type": "object"}} for name in tools] if method == "tools/list" else []
+
+    async def request(self, method: str, params: Any, context: Any) -> dict[str, Any]:
+        if params["name"] == "hang":
+            self.hanging.set()
+            try:
+                await anyio.sleep_forever()
+            finally:
+                self.cancelled.set()
+        if params["name"] == "grind":
+            for report in ((1.0, 4.0, "coarse"), (1.0, 4.0, None), (2.0, 4.0, "fine")):
+                await context.on_progress(*report)
+        return {"content": [], "isError": params["name"] == "stone"}
+
+
+async def test_what_calls_report_reaches_the_client_and_only_ever_grows(connected: Any, way: tuple[str, str]) -> None:
+    told: list[tuple[float, str | None]] = []
+    last = anyio.Event()
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        assert total is None
+        told.append((progress, message))
+        if progress == 3:
+            last.set()
+
+    async with connected(way) as (client, crib):
+        await crib.add_source(Mill())
+        code = (
+            "await mill.grind()\ntry:\n    await mill.stone()\nexcept ToolError:\n    pass\nawait search_tools('mill')"
+        )
+        await client.call_tool("run_code", {"code": code}, progress_callback=on_progress)
+        await last.wait()
+    assert told == [
+        (0.25, "call 1: mill.grind: coarse"),
+        (0.5, "call 1: mill.grind: fine"),
+        (1, "call 1: mill.grind"),
+        (2, "call 2: mill.stone"),
+        (3, "call 3: search_tools"),
+    ]
+
+
+async def test_a_client_that_cancels_ends_the_script_and_its_calls(connected: Any, way: tuple[str, str]) -> None:
+    mill = Mill()
+    async with connected(way) as (client, crib):
+        await crib.add_source(mill)
+
+        async def ask() -> None:
+            await client.call_tool(
+                "run_code", {"code": "try:\n    await mill.hang()\nfinally:\n    await mill.stone()"}
+            )
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ask)
+            await mill.hanging.wait()
+            tasks.cancel_scope.cancel()
+        await mill.cancelled.wait()
+        entries: list[Any] = []
+        while not entries or entries[0].state == "started":
+            entries = await crib.journal.entries()
+        assert [(each.tool, each.state) for each in entries] == [("mill.hang", "unknown")]
+
+
 async def test_each_call_of_a_script_needs_its_own_yes(connected: Any, way: tuple[str, str], shop: Shop) -> None:
     """Approving the script is not approving its calls (the protocol's guide for clients: per-call authorization)."""
     asked: list[str] = []

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolcrib.broker import Call, Caller, DataFlow, Effect, Filter, Ledger, Options, Outcome
-from toolcrib.catalog import JsonObject, Tool, VisibleSet
+from toolcrib.catalog import ClientSide, JsonObject, Tool, VisibleSet
 from toolcrib.config import ScriptSettings
 from toolcrib.crib.shared import SharedStore
 from toolcrib.errors import StoreError
@@ -121,6 +121,16 @@ class _Door:
     async def details(self, name: str, caller: Caller) -> JsonObject:
         tool = await self._crib.tool(name, caller=caller)
         return {**_brief(tool), "example": example_call(tool.input_schema), "definition": tool.definition}
+
+    async def resources(self, server: str | None, caller: Caller) -> list[JsonObject]:
+        known = await self._crib.resources(server=server, caller=caller)
+        return [
+            {**each.definition, "server": each.server, "uri": each.uri, "is_template": each.is_template}
+            for each in known.found
+        ]
+
+    async def read_resource(self, uri: str, server: str | None, caller: Caller, client: ClientSide | None) -> Outcome:
+        return await self._crib.read_resource(uri, server=server, caller=caller, options=Options(client=client))
 
     def effect(self, tool: Tool) -> Effect:
         return self._crib.effect(tool)

@@ -33,7 +33,7 @@ class CribWork(CribBase):
             retry_of: An earlier run that failed: calls with effects that it made are not made again, where tool and
                 arguments are equal. One that waits for an approval is taken up where it stands.
             caller: Who runs it.
-            on_progress: Is told of each call that ended.
+            on_progress: Is told of each call that ended, and of what calls report.
             client: What stands behind the caller and can be asked while a call waits.
 
         Raises:

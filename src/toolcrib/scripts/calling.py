@@ -20,6 +20,7 @@ from toolcrib.errors import DeniedError, ToolcribError, UnknownOutcomeError, Unk
 from toolcrib.sandbox import CallError, ScriptCall, StopError, SuspendError
 from toolcrib.scripts.arguments import as_object
 from toolcrib.scripts.outcome import MadeCall, MadeState
+from toolcrib.scripts.progress import Steps
 from toolcrib.scripts.replaying import EarlierCall, Replay
 
 _MOST_SHOWN = 20
@@ -45,6 +46,14 @@ class Door(Protocol):
 
     async def details(self, name: str, caller: Caller) -> JsonObject:
         """A tool's whole definition."""
+        ...
+
+    async def resources(self, server: str | None, caller: Caller) -> list[JsonObject]:
+        """What the servers offer to read."""
+        ...
+
+    async def read_resource(self, uri: str, server: str | None, caller: Caller, client: ClientSide | None) -> Outcome:
+        """Read a resource by its URI or name, through the broker."""
         ...
 
     def effect(self, tool: Tool) -> Effect:
@@ -81,7 +90,7 @@ class ScriptCalls:
         flat: Tool ids by their flat names in the script.
         replay: Answers what an earlier run did already.
         keeping: Keeps results.
-        on_progress: Is told of each call that ended.
+        on_progress: Is told of each call that ended, and of what calls report.
         client: What stands behind the caller and can be asked while a call waits.
 
     Attributes:
@@ -104,7 +113,7 @@ class ScriptCalls:
         self._flat = flat
         self._replay = replay
         self._keeping = keeping
-        self._on_progress = on_progress
+        self._steps = Steps(on_progress)
         self._client = client
         self.made: list[MadeCall] = []
         self.shown: list[JsonObject] = []
@@ -129,21 +138,31 @@ class ScriptCalls:
             StopError: It must not be made, and the script must not go on.
             SuspendError: It waits for an approval.
         """
+        try:
+            value = await self._value(call)
+        except CallError:
+            await self._steps.ended(call)
+            raise
+        await self._steps.ended(call)
+        return value
+
+    async def _value(self, call: ScriptCall) -> Any:
         match call.name:
             case "search_tools":
-                value = await self._looked(call, self._search)
+                return await self._looked(call, self._search)
             case "get_tool_details":
-                value = await self._looked(call, self._details)
+                return await self._looked(call, self._details)
+            case "mcp_list_resources":
+                return await self._looked(call, self._resources)
+            case "mcp_read_resource":
+                return await self._looked(call, self._resource)
             case "show":
-                value = self._show(call)
+                return self._show(call)
             case "call_tool":
                 name, arguments = _inner(call)
-                value = await self._tool(call, name, arguments)
+                return await self._tool(call, name, arguments)
             case name:
-                value = await self._tool(call, self._flat.get(name, name), None)
-        if self._on_progress is not None:
-            await self._on_progress(len(self.made), None, call.name)
-        return value
+                return await self._tool(call, self._flat.get(name, name), None)
 
     async def _tool(self, call: ScriptCall, name: str, arguments: JsonObject | None) -> Any:
         effect: Effect = "unknown"
@@ -152,23 +171,8 @@ class ScriptCalls:
             effect = self._door.effect(tool)
             given = as_object(tool, call.args, call.kwargs) if arguments is None else arguments
             outcome, repeated = await self._called(call, tool, given)
-        except CallError as error:
-            self._file(call, name, effect, "failed", error.message)
-            raise
-        except StopError as error:
-            self._file(call, name, effect, "denied", str(error))
-            raise
-        except ApprovalWaitingError as error:
-            self._waits_for.append(error)
-            self._file(call, name, effect, "waiting")
-            raise SuspendError(str(error)) from None
-        except DeniedError as error:
-            self._file(call, name, effect, "denied", str(error))
-            raise StopError(str(error)) from None
-        except ToolcribError as error:
-            unknown = isinstance(error, UnknownOutcomeError) and effect != "read"
-            self._file(call, name, effect, "unknown" if unknown else "failed", str(error))
-            raise _call_error(error, name) from None
+        except (CallError, StopError, ToolcribError) as error:
+            raise self._failed(error, call, name, effect) from None
         state: MadeState = "repeated" if repeated else "failed" if outcome.is_error else "done"
         self._file(call, tool.id, outcome.call.effect, state, text_of(outcome.result)[:300] if outcome.is_error else "")
         if outcome.is_error:
@@ -187,7 +191,8 @@ class ScriptCalls:
             taken.append(found[0])
             return found[1]
 
-        outcome = await self._door.call(tool.id, arguments, self._caller, Options(earlier=earlier, client=self._client))
+        options = Options(on_progress=self._steps.of(call), earlier=earlier, client=self._client)
+        outcome = await self._door.call(tool.id, arguments, self._caller, options)
         if outcome.call.effect != "read" and not outcome.is_error:
             await self._keeping.keep(call.number, outcome, taken[0] if taken else None)
         return outcome, bool(taken)
@@ -195,11 +200,34 @@ class ScriptCalls:
     async def _looked(self, call: ScriptCall, look: Callable[[ScriptCall], Awaitable[Any]]) -> Any:
         try:
             found = await look(call)
-        except ToolcribError as error:
-            self._file(call, call.name, "read", "failed", str(error))
-            raise _call_error(error, call.name) from None
+        except (CallError, ToolcribError) as error:
+            raise self._failed(error, call, call.name, "read") from None
         self._file(call, call.name, "read", "done")
         return found
+
+    def _failed(
+        self, error: CallError | StopError | ToolcribError, call: ScriptCall, name: str, effect: Effect
+    ) -> CallError | StopError | SuspendError:
+        """File a call that came to nothing, and give what the script gets of it: a denial ends it, whatever it
+        catches, and an approval that is still open puts it to sleep."""
+        match error:
+            case CallError():
+                self._file(call, name, effect, "failed", error.message)
+                return error
+            case StopError():
+                self._file(call, name, effect, "denied", str(error))
+                return error
+            case ApprovalWaitingError():
+                self._waits_for.append(error)
+                self._file(call, name, effect, "waiting")
+                return SuspendError(str(error))
+            case DeniedError():
+                self._file(call, name, effect, "denied", str(error))
+                return StopError(str(error))
+            case _:
+                unknown = isinstance(error, UnknownOutcomeError) and effect != "read"
+                self._file(call, name, effect, "unknown" if unknown else "failed", str(error))
+                return _call_error(error, name)
 
     async def _search(self, call: ScriptCall) -> list[JsonObject]:
         given = _by_place(call, "query", "limit")
@@ -211,17 +239,25 @@ class ScriptCalls:
         given = _by_place(call, "name")
         return await self._door.details(str(given.get("name") or ""), self._caller)
 
+    async def _resources(self, call: ScriptCall) -> list[JsonObject]:
+        return await self._door.resources(_optional(_by_place(call, "server").get("server"), call), self._caller)
+
+    async def _resource(self, call: ScriptCall) -> list[JsonObject]:
+        """The contents of a resource: each with its URI, and a text or, of bytes, a blob in Base64."""
+        given = _by_place(call, "uri", "server")
+        uri, server = _optional(given.get("uri"), call), _optional(given.get("server"), call)
+        if not uri:
+            raise CallError("mcp_read_resource needs a resource's uri.", kind="TypeError", tool=call.name)
+        outcome = await self._door.read_resource(uri, server, self._caller, self._client)
+        return content_of({"content": outcome.result.get("contents")})
+
     def _show(self, call: ScriptCall) -> None:
         """Take blocks that the caller is to see as they are, such as an image of a result."""
         for value in call.args:
             for each in cast("list[Any]", value) if isinstance(value, list) else [value]:
-                if not isinstance(each, dict) or not isinstance(cast("JsonObject", each).get("type"), str):
-                    raise CallError(
-                        "show takes content blocks, such as those of a result with an image.", kind="TypeError"
-                    )
                 if len(self.shown) >= _MOST_SHOWN:
                     raise CallError(f"A script may show {_MOST_SHOWN} blocks.", kind="ValueError")
-                self.shown.append(cast("JsonObject", each))
+                self.shown.append(_block(each))
 
     def _file(self, call: ScriptCall, name: str, effect: Effect, state: MadeState, detail: str = "") -> None:
         self.made.append(MadeCall(call.number, name, call.line, effect, state, detail))
@@ -234,6 +270,29 @@ def _inner(call: ScriptCall) -> tuple[str, JsonObject]:
     if not isinstance(name, str) or not (arguments is None or isinstance(arguments, dict)):
         raise CallError("call_tool takes a tool's id and an object of arguments.", kind="TypeError", tool="call_tool")
     return name, cast("JsonObject", arguments or {})
+
+
+def _block(value: Any) -> JsonObject:
+    """A content block; what was read of a resource as one.
+
+    Raises:
+        CallError: It is neither.
+    """
+    block = cast("JsonObject", value) if isinstance(value, dict) else {}
+    if isinstance(block.get("type"), str):
+        return block
+    if isinstance(block.get("uri"), str) and ("text" in block or "blob" in block):
+        return {"type": "resource", "resource": block}
+    raise CallError(
+        "show takes content blocks, such as those of a result with an image, and contents of resources.",
+        kind="TypeError",
+    )
+
+
+def _optional(value: Any, call: ScriptCall) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise CallError(f"{call.name} takes texts.", kind="TypeError", tool=call.name)
 
 
 def _by_place(call: ScriptCall, *names: str) -> JsonObject:

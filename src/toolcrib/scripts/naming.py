@@ -7,9 +7,7 @@ from dataclasses import dataclass, field
 from toolcrib.catalog import Tool
 from toolcrib.sandbox import Language, Names
 from toolcrib.schema import Aliases
-
-BUILT_IN = ("search_tools", "get_tool_details", "call_tool", "show")
-"""Functions that every script has beside the tools."""
+from toolcrib.scripts.builtin import BUILT_IN, built_in_stubs
 
 Stubs = Callable[[Sequence[Tool], Mapping[str, Tool], Language], str]
 """The types of tools for a language: those in namespaces, and those that are called by a flat name."""
@@ -68,6 +66,7 @@ class Naming:
             [read(each) for each in sorted(dotted)], {name: read(each) for name, each in flat.items()}, language
         )
         words = set(_WORD.findall(code))
+        typed += built_in_stubs(words, language)
         named = {server: tools for server, tools in self._namespaces.items() if server in words}
         return Named(Names(named, frozenset((*BUILT_IN, *flat)), typed, self._hint), flat)
 

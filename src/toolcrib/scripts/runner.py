@@ -92,7 +92,7 @@ class ScriptRunner:
             caller: Who runs it.
             retry_of: An earlier run: what that did with effects is not done again, where tool and arguments are
                 equal. One that sleeps is taken up where it stands.
-            on_progress: Is told of each call that ended.
+            on_progress: Is told of each call that ended, and of what calls report.
             client: What stands behind the caller and can be asked while a call waits.
 
         Raises:
