@@ -163,3 +163,10 @@ def test_switches_make_the_policy_stricter_for_one_gateway(tmp_path: Path, works
     for failed, text in calls("--ask-all"):
         assert failed
         assert "every call is asked about" in text
+
+
+def test_a_profile_that_there_is_not_is_refused(cli: Cli, config: Cli) -> None:
+    ran = cli("serve", "--profile", "everything", "--config", config(a={"command": "none"}))
+
+    assert ran.code == 2
+    assert "discover, all, auto" in ran.err

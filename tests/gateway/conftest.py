@@ -208,3 +208,9 @@ def odd() -> ModuleType:
 def over_http() -> Callable[..., Any]:
     """Serves a gateway over HTTP: `async with over_http(gateway) as url`."""
     return served
+
+
+@pytest.fixture
+def odd_upstream() -> Callable[[], Server[Any]]:
+    """Makes the upstream in memory."""
+    return odd_server

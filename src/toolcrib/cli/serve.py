@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,6 +19,7 @@ from toolcrib.cli.streams import print_json, tell
 from toolcrib.config import Config
 from toolcrib.errors import UsageError, shown
 
+_PROFILES = ("discover", "all", "auto")
 _ADDRESS = "Give it as HOST:PORT, such as 127.0.0.1:8931; the host may be left out."
 
 
@@ -46,6 +48,16 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="NAME",
+            help="discover shows the few tools that lead to all others, all shows every tool directly, and auto the "
+            "one or the other by their size; else the configuration says.",
+            show_default=False,
+        ),
+    ] = None,
     read_only: ReadOnly = False,
     ask_all: AskAll = False,
     config: ConfigFiles = None,
@@ -56,12 +68,21 @@ def serve(
     A client is given this command in place of its own servers. With --http --json, the document is the URL.
     """
     log_warnings()
-    narrow = partial(stricter, read_only=read_only, ask_all=ask_all)
+    if profile not in {None, *_PROFILES}:
+        raise UsageError(f"There is no profile {shown(str(profile), 60)}.", hint=f"Use {', '.join(_PROFILES)}.")
+    narrow = partial(_as_asked, profile=profile, read_only=read_only, ask_all=ask_all)
     if http is None:
         _serve_stdio(config, narrow, as_json=as_json, misplaced=bool(allow_host or allow_origin))
     else:
         _serve_http(http, allow_host or (), allow_origin or (), config, narrow, as_json=as_json)
     return 0
+
+
+def _as_asked(config: Config, *, profile: str | None, read_only: bool, ask_all: bool) -> Config:
+    config = stricter(config, read_only=read_only, ask_all=ask_all)
+    if profile is None:
+        return config
+    return replace(config, settings=config.settings.model_copy(update={"profile": profile}))
 
 
 def _serve_stdio(
@@ -137,7 +158,10 @@ def _waiting(config: Config, files: Sequence[Path]) -> str:
 
     policy = config.settings.policy
     given = {"--read-only": policy.read_only, "--ask-all": policy.ask_all}
-    entry = json.dumps(client_entry(files, [name for name, is_set in given.items() if is_set]), ensure_ascii=False)
+    switches = [name for name, is_set in given.items() if is_set]
+    if config.settings.profile != "discover":
+        switches += ["--profile", config.settings.profile]
+    entry = json.dumps(client_entry(files, switches), ensure_ascii=False)
     return (
         f"Serving {_servers(config)}. This terminal now waits for an MCP client to speak; Ctrl-C ends it.\n"
         f"A client starts it by itself, from this entry of its configuration:\n{entry}"

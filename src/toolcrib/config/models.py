@@ -13,6 +13,9 @@ Effect = Literal["read", "write", "destructive"]
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True, allow_inf_nan=False)]
 
+Profile = Literal["discover", "all", "auto"]
+"""What the gateway shows of the tools that it stands for."""
+
 Changes = Literal["warn", "ask", "block"]
 """What comes of a call of a tool that has changed."""
 
@@ -233,6 +236,19 @@ class ScriptSettings(_Model):
     keep_seconds: Seconds = 86_400.0
 
 
+class DirectSettings(_Model):
+    """The `direct` object of the settings: how the gateway exposes tools directly, in the profiles `all` and `auto`.
+
+    Attributes:
+        auto_tokens: Tokens that all definitions together may have for the profile `auto` to expose them directly.
+        result_budget: Bytes of JSON that a result of a tool that is exposed directly may have; a larger one is kept,
+            and `read_result` is there to read it. Null lets every result pass whole.
+    """
+
+    auto_tokens: Annotated[int, Field(ge=0, le=10_000_000, strict=True)] = 10_000
+    result_budget: Annotated[int, Field(ge=1_000, strict=True)] | None = None
+
+
 class Settings(_Model):
     """The `toolcrib` object at the top of a configuration.
 
@@ -244,6 +260,9 @@ class Settings(_Model):
         max_memory_mb: Megabytes that all server processes together may take before idle ones are stopped; null
             sets no bound.
         first_listing_wait: Seconds that a search waits for servers that were never listed before.
+        profile: What the gateway shows: `discover` the few tools that lead to all others, `all` every tool directly,
+            `auto` one of the two by the size of all definitions, settled when it starts.
+        direct: How tools are exposed directly.
         search: How tools are found.
         registries: Where servers can be found that are not configured: URLs of registries that speak the MCP
             registry API, and paths of files or folders of `server.json` documents.
@@ -274,6 +293,8 @@ class Settings(_Model):
     max_running: Annotated[int, Field(ge=1, le=10_000, strict=True)] = 24
     max_memory_mb: Annotated[int, Field(ge=1, strict=True)] | None = None
     first_listing_wait: Annotated[float, Field(ge=0, le=600, strict=True, allow_inf_nan=False)] = 5.0
+    profile: Profile = "discover"
+    direct: DirectSettings = DirectSettings()
     search: SearchSettings = SearchSettings()
     registries: tuple[str, ...] = ()
     dynamic: DynamicSettings = DynamicSettings()

@@ -23,11 +23,11 @@ from toolcrib.catalog import (
 )
 from toolcrib.config import Variables, config_from_mapping
 from toolcrib.crib.availability import Availability, Enabled
+from toolcrib.crib.exposing import CribExposing
 from toolcrib.crib.finder import SearchAnswer, SourceSummary
 from toolcrib.crib.narrowing import Only
 from toolcrib.crib.opening import ConfigLike, loaded
 from toolcrib.crib.presence import states_elsewhere
-from toolcrib.crib.work import CribWork
 from toolcrib.errors import UnknownToolError, UsageError
 from toolcrib.functions import LocalFunctions
 from toolcrib.search import Searcher
@@ -44,7 +44,7 @@ DEFAULT_LIMIT = 8
 """Hits in one page of a search."""
 
 
-class Crib(CribWork):
+class Crib(CribExposing):
     """Every tool of every configured server, behind one door.
 
     Use `Crib.open(...)` or `Crib.from_clients(...)` as an async context manager; nothing is started before it
@@ -215,30 +215,12 @@ class Crib(CribWork):
 
         Servers that were never listed are, as for a search; one that can't be costs only its own tools.
         """
-        tasks = self._follow_switches()
-        if self._lists_first:
-            await self._first_listings(tasks, None, caller)
+        await self.list_first(caller=caller)
 
         async def ask() -> list[Tool]:
             return self.known_tools(caller=caller)
 
         return await self._listings.answered(ask)
-
-    def known_tools(self, *, caller: Caller = LOCAL) -> list[Tool]:
-        """All tools that the caller may know of and that are listed already; nothing is started.
-
-        Raises:
-            LostListingError: A stored listing can't be read.
-        """
-        visible = self._access.visible(caller.principal)
-        parts = (self.registry.part_for(server, caller.principal.name) for server in self.registry.servers)
-        return [
-            tool
-            for part in parts
-            if part is not None
-            for tool in self.registry.tools(part)
-            if tool.key in visible and not self._is_off(tool.server)
-        ]
 
     async def tool(self, name: str, *, caller: Caller = LOCAL) -> Tool:
         """One tool with its full definition, by its id or another spelling of it.

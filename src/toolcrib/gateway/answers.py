@@ -72,6 +72,20 @@ def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version:
     return mended
 
 
+def listed(envelope: Mapping[str, Any], page: JsonObject, protocol_version: str) -> JsonObject:
+    """A page of a list as it goes out to a client; how long it may be kept is told from 2026-07-28 on.
+
+    Args:
+        envelope: A result that the SDK shaped for this request.
+        page: The entries, and what there is to say of them.
+        protocol_version: The revision that the client speaks.
+    """
+    if protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        page = {name: value for name, value in page.items() if name not in {"ttlMs", "cacheScope"}}
+    result = {**envelope, **page}
+    return result if _is_writable(result) else cast("JsonObject", _writable(result, "", []))
+
+
 def _asking(answer: JsonObject, envelope: Mapping[str, Any]) -> JsonObject:
     """An answer that asks for input: nothing of it is a result yet."""
     names = ("inputRequests", "requestState")

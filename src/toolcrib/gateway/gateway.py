@@ -10,7 +10,7 @@ it then makes the real answer and puts it into that envelope (see `toolcrib.gate
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mcp.server.caching import CacheHint
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -26,24 +26,22 @@ from mcp_types import (
 )
 
 from toolcrib import __version__
-from toolcrib.broker import Options
+from toolcrib.broker import LOCAL, Options
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import Crib
-from toolcrib.errors import UsageError
-from toolcrib.gateway.answers import enveloped
+from toolcrib.errors import ProtocolError, ToolcribError, UsageError
+from toolcrib.gateway.answers import enveloped, listed
 from toolcrib.gateway.callers import Callers
 from toolcrib.gateway.clients import client_of
-from toolcrib.metatools import CALL_TOOL, GET_TOOL_DETAILS, SEARCH_TOOLS, MetaTools
+from toolcrib.gateway.profiles import Asked, Surfaces
+
+if TYPE_CHECKING:
+    from toolcrib.config import Profile
 
 logger = logging.getLogger(__name__)
 
-INSTRUCTIONS = (
-    f"Many tools of many servers are behind these few. Find one with {SEARCH_TOOLS}, read its definition with "
-    f"{GET_TOOL_DETAILS} where its signature leaves questions open, and use it with {CALL_TOOL}."
-)
-
 _CONSTANT = CacheHint(ttl_ms=5 * 60_000, scope="private")
-"""The list stays the same as long as the configuration; private, because it may differ by principal."""
+"""What the gateway says of itself stays the same as long as the configuration."""
 
 _TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
 """Members of `_meta` that carry W3C trace context (specification 2026-07-28, SEP-414)."""
@@ -54,20 +52,26 @@ _Context = ServerRequestContext[Any, Any]
 
 
 class Gateway:
-    """An MCP server whose tools are the constant ones that lead to all tools of a crib.
+    """An MCP server that stands for all servers of a crib.
 
     Args:
         crib: A crib, open as long as the gateway serves.
+        profile: What it shows: `discover`, the constant tools that lead to all others; `all`, every tool directly;
+            `auto`, one of the two by the size of all definitions. None takes the configured one.
 
     Attributes:
         server: The SDK's server, for any transport.
+        profile: What it shows.
     """
 
-    def __init__(self, crib: Crib) -> None:
+    def __init__(self, crib: Crib, profile: "Profile | None" = None) -> None:
         self._crib = crib
-        self._tools = MetaTools(crib)
+        self.profile: Profile = profile or crib.config.settings.profile
+        self._surfaces = Surfaces(crib, self.profile)
         self._callers = Callers(on_ended=crib.release)
         self._answers: Mapping[str, Callable[[_Context, JsonObject], Awaitable[JsonObject]]] = {
+            "initialize": self._introduce,
+            "server/discover": self._introduce,
             "tools/list": self._list_tools,
             "tools/call": self._call_tool,
         }
@@ -75,13 +79,16 @@ class Gateway:
             "toolcrib",
             version=__version__,
             title="Toolcrib",
-            instructions=INSTRUCTIONS,
-            cache_hints={"tools/list": _CONSTANT, "server/discover": _CONSTANT},
+            cache_hints={"server/discover": _CONSTANT},
             get_tool_input_schema=self._input_schema,
             on_list_tools=_stand_in_list,
             on_call_tool=_stand_in_call,
         )
         self.server.middleware.append(self._answer)
+
+    def beside(self, profile: "Profile") -> "Gateway":
+        """A gateway over the same crib that shows something else."""
+        return Gateway(self._crib, profile)
 
     async def _answer(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
         """Put the real answer into the envelope of the stand-in's; never let an exception out as it is."""
@@ -96,15 +103,24 @@ class Gateway:
             return await answer(ctx, cast("JsonObject", envelope))
         except MCPError:
             raise
+        except ProtocolError as error:
+            raise MCPError(error.rpc_code, error.rpc_message, error.data) from error
         except UsageError as error:
             raise MCPError(INVALID_PARAMS, str(error), error.to_json()) from error
+        except ToolcribError as error:
+            raise MCPError(INTERNAL_ERROR, str(error), error.to_json()) from error
         except Exception as error:
             raise _internal_error(ctx.method, error) from error
 
+    async def _introduce(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
+        surface = await self._surfaces.of(self._callers.caller(ctx))
+        return {**envelope, "instructions": surface.instructions} if surface.instructions else envelope
+
     async def _list_tools(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
-        if ctx.params is not None and ctx.params.get("cursor") is not None:
-            raise UsageError("There is no such page of tools.", hint="The list is one page; ask without a cursor.")
-        return {**envelope, "tools": self._tools.definitions(self._callers.caller(ctx))}
+        caller = self._callers.caller(ctx)
+        surface = await self._surfaces.of(caller)
+        cursor = None if ctx.params is None else ctx.params.get("cursor")
+        return listed(envelope, await surface.page(Asked(caller, ctx.protocol_version, cursor)), ctx.protocol_version)
 
     async def _call_tool(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
         params = ctx.params or {}
@@ -122,12 +138,13 @@ class Gateway:
             returns=returns,
         )
         caller = self._callers.caller(ctx)
-        answer = await self._tools.call(params["name"], params.get("arguments") or {}, caller, options)
+        surface = await self._surfaces.of(caller)
+        answer = await surface.call(params["name"], params.get("arguments") or {}, caller, options)
         return enveloped(answer, envelope, ctx.protocol_version)
 
     def _input_schema(self, name: str) -> JsonObject | None:
-        """The schema of one of the constant tools, against which the SDK checks `Mcp-Param-*` headers."""
-        return next((each["inputSchema"] for each in self._tools.definitions() if each["name"] == name), None)
+        """The schema of a tool, against which the SDK checks `Mcp-Param-*` headers before it is known who calls."""
+        return self._surfaces.known(LOCAL).input_schema(name)
 
 
 async def _stand_in_list(ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from toolcrib.crib import ConfigLike, Crib
 from toolcrib.errors import UsageError
 from toolcrib.gateway.gateway import Gateway
+from toolcrib.gateway.paths import with_profiles
 from toolcrib.gateway.signals import on_stop_signal
 
 DEFAULT_HOST = "127.0.0.1"
@@ -43,7 +44,8 @@ def http_app(
     allowed_origins: Sequence[str] = (),
     max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE,
 ) -> Starlette:
-    """The gateway as an ASGI application: MCP at `path`, and `/healthz`, which answers as soon as it serves.
+    """The gateway as an ASGI application: MCP at `path`, each profile at a path of its name below, and `/healthz`,
+    which answers as soon as it serves.
 
     The `Host` and `Origin` headers of requests are checked, so that a web page can't reach the server through
     its visitor's browser (specification 2026-07-28, transports, Streamable HTTP, security).
@@ -70,13 +72,18 @@ def http_app(
             hint="Give the allowed hosts, such as tools.example:8931, or bind to 127.0.0.1.",
         )
     origins = [*allowed_origins] or [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
-    return gateway.server.streamable_http_app(
-        streamable_http_path=path,
-        max_request_body_size=max_body_bytes,
-        transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins),
-        host=host,
-        custom_starlette_routes=[Route("/healthz", _healthy)],
-    )
+    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+
+    def made(served: Gateway, at: str) -> Starlette:
+        return served.server.streamable_http_app(
+            streamable_http_path=at,
+            max_request_body_size=max_body_bytes,
+            transport_security=security,
+            host=host,
+            custom_starlette_routes=[Route("/healthz", _healthy)],
+        )
+
+    return with_profiles(gateway, path, made)
 
 
 async def serve_http(

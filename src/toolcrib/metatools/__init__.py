@@ -13,8 +13,15 @@ from toolcrib.metatools.definitions import (
     SEARCH_TOOLS,
 )
 from toolcrib.metatools.forgiving import tool_call
-from toolcrib.metatools.formatting import error_text, search_text, tool_signature, unsettled_text
-from toolcrib.metatools.metatools import MetaTools
+from toolcrib.metatools.formatting import (
+    compact,
+    error_text,
+    search_text,
+    text_result,
+    tool_signature,
+    unsettled_text,
+)
+from toolcrib.metatools.metatools import MetaTools, call_notes
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, tool_remarks
 from toolcrib.metatools.resources import LIST_RESOURCES, READ_RESOURCE
 
@@ -34,11 +41,14 @@ __all__ = [
     "SEARCH_SERVERS",
     "SEARCH_TOOLS",
     "MetaTools",
+    "call_notes",
+    "compact",
     "error_text",
     "finding_line",
     "hidden_in_result",
     "run_result",
     "search_text",
+    "text_result",
     "tool_call",
     "tool_remarks",
     "tool_signature",

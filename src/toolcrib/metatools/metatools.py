@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Principal, UnknownTokenError, content_of, text_of
+from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Outcome, Principal, UnknownTokenError, content_of, text_of
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
@@ -258,18 +258,30 @@ class MetaTools:
         outcome = await self._crib.request("tools/call", name, inner, caller, options)
         if outcome.kind == "input_required":
             return {**outcome.result, "requestState": outcome.token}
-        notes: JsonObject = {}
-        if outcome.changes:
-            notes[CHANGES_META] = list(outcome.changes)
-        if outcome.unvalidated is not None:
-            notes[UNVALIDATED_META] = outcome.unvalidated
-        if outcome.unsettled is not None:
-            notes[UNSETTLED_META] = outcome.unsettled.id
-        tool = outcome.call.tool
-        if tool is not None and self._crib.changes.is_changed(tool):
-            notes[CHANGED_META] = True
         remarks = [] if outcome.unsettled is None else [unsettled_text(outcome.unsettled)]
-        return _noted(outcome.result, notes, remarks)
+        return _noted(outcome.result, _of_call(self._crib, outcome), remarks)
+
+
+def call_notes(crib: Crib, outcome: Outcome) -> JsonObject:
+    """What there is to say of a call in the `_meta` of its result; empty where there is nothing."""
+    notes = _of_call(crib, outcome)
+    if places := hidden_in_result(outcome.result):
+        notes[HIDDEN_META] = [each.to_json() for each in places]
+    return notes
+
+
+def _of_call(crib: Crib, outcome: Outcome) -> JsonObject:
+    notes: JsonObject = {}
+    if outcome.changes:
+        notes[CHANGES_META] = list(outcome.changes)
+    if outcome.unvalidated is not None:
+        notes[UNVALIDATED_META] = outcome.unvalidated
+    if outcome.unsettled is not None:
+        notes[UNSETTLED_META] = outcome.unsettled.id
+    tool = outcome.call.tool
+    if tool is not None and crib.changes.is_changed(tool):
+        notes[CHANGED_META] = True
+    return notes
 
 
 def _noted(result: JsonObject, notes: JsonObject, remarks: list[str]) -> JsonObject:

@@ -2,9 +2,9 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
-from toolcrib.schema.ids import hashed
+from toolcrib.schema.ids import NOTHING, hashed
 
 MAX_WIRE_NAME = 64
 """Characters that the OpenAI, Anthropic and Gemini APIs all allow in the name of a tool."""
@@ -31,13 +31,14 @@ class WireNames:
 
     Args:
         ids: Tool ids, `server.tool`.
+        prefixes: What stands before the tool's name in place of its server's id, by that id.
     """
 
-    def __init__(self, ids: Iterable[str]) -> None:
+    def __init__(self, ids: Iterable[str], prefixes: Mapping[str, str] = NOTHING) -> None:
         wanted: defaultdict[str, list[str]] = defaultdict(list)
         for tool_id in dict.fromkeys(ids):
             server, _, tool = tool_id.partition(".")
-            wanted[wire_name(server, tool)].append(tool_id)
+            wanted[wire_name(prefixes.get(server, server), tool)].append(tool_id)
         self._ids = {name: group[0] for name, group in wanted.items() if len(group) == 1}
         for name, group in sorted(wanted.items()):
             for tool_id in sorted(group) if len(group) > 1 else ():
