@@ -5,7 +5,6 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -296,24 +295,6 @@ async def test_a_result_over_the_budget_is_kept_and_read_in_pages(surface: Any) 
     assert len(results(provider.requests[1])[0]) < 4_000
     assert "line 4999" in results(provider.requests[2])[0]
     assert (response.rounds, [call.kind for call in response.tool_calls]) == (1, ["called", "looked"])
-
-
-async def test_resources_are_tools_on_direct_surfaces_too_where_they_are_configured(tmp_path: Path) -> None:
-    def add(a: int, b: int) -> int:
-        """Add."""
-        return a + b
-
-    async with Crib.open({"mcpServers": {}, "toolcrib": {"resources": True}}, state_dir=tmp_path) as crib:
-        crib.add_functions(add)
-        client, provider = client_over(crib, use("mcp_list_resources"), "none", surface="all")
-        response = await client.chat("What is there to read?")
-    assert [tool.name for tool in provider.requests[0].tools] == [
-        "local__add",
-        "mcp_list_resources",
-        "mcp_read_resource",
-    ]
-    assert results(provider.requests[1]) == ["No server offers anything to read."]
-    assert response.tool_calls[0].kind == "looked"
 
 
 async def test_whoever_stops_listening_does_not_make_the_conversation_forget_what_was_done(

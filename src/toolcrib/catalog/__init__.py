@@ -9,6 +9,7 @@ from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
 from toolcrib.catalog.source import (
     LIST_MEMBERS,
     NO_CONTEXT,
+    Claiming,
     ClientSide,
     ListMethod,
     OnProgress,
@@ -23,6 +24,7 @@ __all__ = [
     "LIST_MEMBERS",
     "LOCAL_PRINCIPAL",
     "NO_CONTEXT",
+    "Claiming",
     "ClientSide",
     "Definitions",
     "FileDefinitions",

@@ -74,6 +74,15 @@ NO_CONTEXT = RequestContext()
 
 
 @runtime_checkable
+class Claiming(Protocol):
+    """A source that says what it offers beside tools."""
+
+    def offers(self, capability: str) -> bool:
+        """Whether it claims a capability of the protocol's, such as `resources`."""
+        ...
+
+
+@runtime_checkable
 class Source(Protocol):
     """Whatever offers tools, resources or prompts: an MCP server, local functions, saved scripts."""
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import anyio
@@ -13,6 +14,8 @@ from toolcrib.errors import ServerError, UsageError, shown
 
 _AT_ONCE = 8
 _NAMED = 5
+_OFFERED = 12
+_LONGEST = 200
 _VARIABLE = re.compile(r"\\\{[^}]*\\\}")
 
 
@@ -71,11 +74,19 @@ class Resources:
                 raise UsageError(f"{shown(wanted)} could be several resources: {listed}.", hint="Say which server.")
             if fitting:
                 return fitting[0].server, fitting[0].uri if fitting is named else wanted
-        near = ", ".join(each.uri for each in known[:_NAMED])
-        raise UsageError(
-            f"There is no resource {shown(wanted)}.",
-            hint=f"mcp_list_resources lists what there is{f', such as {near}' if near else ''}.",
-        )
+        raise UsageError(f"There is no resource {shown(wanted)}.", hint=_available(wanted, known))
+
+
+def _available(wanted: str, known: Sequence[Resource]) -> str:
+    """What there is, the nearest first."""
+    spelled = {spelling: each for each in known for spelling in (each.uri, each.name) if spelling}
+    near = [spelled[spelling] for spelling in get_close_matches(wanted[:_LONGEST], spelled, _OFFERED)]
+    offered = [*near, *(each for each in known if each not in near)][:_OFFERED]
+    lines = [f"{each.uri} ({each.name})" if each.name else each.uri for each in offered]
+    left = len(known) - len(lines)
+    if not lines:
+        return "No server offers anything to read."
+    return f"What there is: {', '.join(lines)}{f'; mcp_list_resources lists {left} more' if left else ''}."
 
 
 async def listed(sources: Iterable[Source], context: Callable[[str], RequestContext]) -> Resources:

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Outcome, Page
-from toolcrib.catalog import ClientSide, OnProgress
+from toolcrib.catalog import Claiming, ClientSide, OnProgress
 from toolcrib.crib.base import CribBase
 
 if TYPE_CHECKING:
@@ -66,6 +66,20 @@ class CribWork(CribBase):
             and not self._is_off(each.id)
         ]
         return await listed(sources, lambda source_id: self._sources.context(source_id, caller))
+
+    async def offers_resources(self, *, caller: Caller = LOCAL) -> bool:
+        """Whether a server that the caller may know of claims to have something to read.
+
+        Servers that were never listed are, as for a search; no other is started for it.
+        """
+        tasks = self._follow_switches()
+        if self._lists_first:
+            await self._first_listings(tasks, None, caller)
+        return any(
+            isinstance(each, Claiming) and each.offers("resources")
+            for each in self._sources
+            if not self._is_hidden(each.id, caller) and not self._is_off(each.id)
+        )
 
     async def read_resource(
         self, uri: str, *, server: str | None = None, caller: Caller = LOCAL, options: Options | None = None

@@ -5,9 +5,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from toolcrib.catalog import JsonObject
 from toolcrib.llm.messages import Message, ToolResult, message_to_json
 from toolcrib.llm.provider import Request, ToolSpec
-from toolcrib.tokens import count_tokens
+from toolcrib.llm.results import as_text, media_of, text_block
+from toolcrib.tokens import BYTES_PER_TOKEN, count_tokens
+
+MEDIA_TOKENS = 1_600
+"""Tokens that an image or a page counts: a model pays for it by its area, not by its bytes."""
 
 _REMEMBERED = 2_000
 
@@ -35,14 +40,22 @@ class Account:
 
 
 class Accountant:
-    """Counts requests; what did not change since the last one is not counted again."""
+    """Counts requests; what did not change since the last one is not counted again.
 
-    def __init__(self) -> None:
+    Args:
+        media: Whether the model is shown images.
+    """
+
+    def __init__(self, *, media: bool = False) -> None:
+        self._media = media
         self._known: OrderedDict[int, tuple[object, tuple[int, int]]] = OrderedDict()
 
     def account(self, request: Request) -> Account:
         """Count a request."""
-        counts = [self._once(message, lambda message=message: _message_tokens(message)) for message in request.messages]
+        counts = [
+            self._once(message, lambda message=message: _message_tokens(message, media=self._media))
+            for message in request.messages
+        ]
         tools = self._once(request.tools, lambda: (tools_tokens(request.tools), 0))[0]
         system = count_tokens(request.system) if request.system else 0
         return Account(system, tools, sum(words for words, _ in counts), sum(results for _, results in counts))
@@ -69,12 +82,30 @@ def tool_tokens(tool: ToolSpec) -> int:
     return count_tokens(json.dumps(told, ensure_ascii=False, separators=(",", ":")))
 
 
-def _message_tokens(message: Message) -> tuple[int, int]:
+def _message_tokens(message: Message, *, media: bool) -> tuple[int, int]:
     words = results = 0
     for part in message.parts:
+        shown = 0
+        if isinstance(part, ToolResult):
+            seen = [block for block in part.content if media and media_of(block) is not None]
+            shown = len(seen) * MEDIA_TOKENS
+            left = tuple(text_block(as_text(block)) for block in part.content if block not in seen)
+            part = ToolResult(part.id, part.name, left, part.is_error, part.references)
         text = json.dumps(message_to_json(Message(message.role, (part,)))["parts"][0], ensure_ascii=False)
         if isinstance(part, ToolResult):
-            results += count_tokens(text)
+            results += count_tokens(text) + shown
         else:
             words += count_tokens(text)
     return words, results
+
+
+def roughly(block: JsonObject, *, media: bool) -> float:
+    """Tokens of a block of a result, quickly and about.
+
+    Args:
+        block: The block.
+        media: Whether the model is shown images.
+    """
+    if media and media_of(block) is not None:
+        return MEDIA_TOKENS
+    return len(as_text(block).encode("utf-8", "replace")) / BYTES_PER_TOKEN

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, TypedDict
 
 import anyio
 
@@ -57,6 +57,7 @@ class LlmClient:
         result_budget: Most bytes of JSON in one result; a larger one is kept, and read by `read_result`. None takes
             what the configuration says on the surface `search`, and everything on the others.
         threshold: Share of the model's window up to which all definitions are told, 0.01 to 0.05.
+        resources: Give the model two tools that list and read what the servers offer to read, where one offers any.
         trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
 
     Raises:
@@ -79,6 +80,7 @@ class LlmClient:
         max_output: int | None = None,
         result_budget: int | None = None,
         threshold: float = DEFAULT_SHARE,
+        resources: bool = True,
         trim: bool = False,
     ) -> None:
         if crib is not None and mcp_client is not None:
@@ -97,11 +99,12 @@ class LlmClient:
         self._descriptions: Descriptions = descriptions
         self._budget = result_budget
         self._threshold = threshold
+        self._resources = resources
         self._system = system
         self._surfaces: dict[SurfaceName, Surface] = {}
         self._gates: dict[str, anyio.Semaphore] = {}
         self._opening = anyio.Lock()
-        self._accountant = Accountant()
+        self._accountant = Accountant(media=self.provider.traits.media)
         self._limits = Limits(_clamped(max_tool_rounds), max(1, max_parallel_calls), max_repairs, max_output, trim)
         if surface == "native" and not self.provider.traits.references:
             self._wanted = "search"
@@ -114,6 +117,17 @@ class LlmClient:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    @property
+    def crib(self) -> Crib:
+        """The tools.
+
+        Raises:
+            UsageError: The client makes its own, and was not entered yet.
+        """
+        if self._crib is None:
+            raise UsageError("The client's crib is not open yet.", hint="Enter the client with `async with` first.")
+        return self._crib
 
     @property
     def max_tool_rounds(self) -> int:
@@ -193,15 +207,21 @@ class LlmClient:
         return self._surfaces[name]
 
     def _made(self, name: SurfaceName, crib: Crib) -> Surface:
+        shared: _Shared = {"budget": self._budget, "resources": self._resources}
         match name:
             case "all":
-                return AllTools(crib, budget=self._budget)
+                return AllTools(crib, **shared)
             case "deferred":
-                return DeferredTools(crib, budget=self._budget, descriptions=self._descriptions)
+                return DeferredTools(crib, **shared, descriptions=self._descriptions)
             case "native":
-                return NativeTools(crib, budget=self._budget)
+                return NativeTools(crib, **shared)
             case "search":
-                return SearchTools(crib, budget=self._budget)
+                return SearchTools(crib, **shared)
+
+
+class _Shared(TypedDict):
+    budget: int | None
+    resources: bool
 
 
 def _known(name: str) -> SurfaceName | None:

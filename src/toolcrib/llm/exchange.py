@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import anyio
 
 from toolcrib.broker import Caller
-from toolcrib.llm.account import Accountant
+from toolcrib.llm.account import Accountant, roughly
 from toolcrib.llm.conversation import Conversation
 from toolcrib.llm.events import ChatResponse, ClientEvent, Ended, ToolCall, ToolEnded, ToolStarted, Trimmed, TurnEnded
 from toolcrib.llm.messages import Message, ToolResult, ToolUse, user
@@ -234,11 +234,16 @@ class Exchange:
         return [self._fitting(answers[place]) for place in range(len(uses))]
 
     def _fitting(self, answer: Answer) -> Answer:
-        """The answer, unless its result alone would fill the model's window: then one that says so."""
-        size = sum(len(str(block)) for block in answer.result.content) / 3.6
-        limit = self.provider.traits.window * _LARGEST_SHARE
-        if size <= limit:
-            return answer
+        """The answer, unless its result alone would fill the model's window: then one that says so.
+
+        It refers to no tool that the conversation does not have: a vendor would refuse every request from there on.
+        """
+        traits = self.provider.traits
+        size = sum(roughly(block, media=traits.media) for block in answer.result.content)
+        if size <= traits.window * _LARGEST_SHARE:
+            known = {tool.name for tool in self.conversation.tools or ()}
+            references = tuple(name for name in answer.result.references if name in known)
+            return replace(answer, result=replace(answer.result, references=references))
         text = (
             f"{answer.tool_id} was called, but its result of about {int(size):,} tokens is more than this conversation "
             "can hold. Ask for less, such as a page, a range or fewer fields."

@@ -1,11 +1,63 @@
 """Results of tools as a model is given them."""
 
 import json
+from base64 import b64decode
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from toolcrib.broker import content_of, repeats_structure
 from toolcrib.catalog import JsonObject
+
+IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
+"""Images that every vendor takes which takes any."""
+
+PDF = "application/pdf"
+
+_LARGEST_MEDIA = 5_000_000
+"""Characters of base64 in one image or document: what vendors take of it in one request."""
+
+_WORDS = ("text/", "application/json", "application/xml", "application/yaml")
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """Bytes in a result that a vendor may be given as they are.
+
+    Attributes:
+        kind: An image, or a document.
+        mime: Its type.
+        data: Base64.
+        name: How it may be called.
+    """
+
+    kind: Literal["image", "document"]
+    mime: str
+    data: str
+    name: str
+
+    @property
+    def url(self) -> str:
+        """It as a `data:` URL."""
+        return f"data:{self.mime};base64,{self.data}"
+
+
+def media_of(block: Mapping[str, Any]) -> Media | None:
+    """What a block holds of an image or a PDF document, be it an image block or an embedded resource; None for every
+    other block, and for what is larger than vendors take."""
+    held: Mapping[str, Any] = block
+    name = "image"
+    if block.get("type") == "resource":
+        held = block.get("resource") or {}
+        name = str(held.get("uri", "")).rstrip("/").rpartition("/")[2] or "document"
+    elif block.get("type") != "image":
+        return None
+    mime, data = held.get("mimeType"), held.get("data") or held.get("blob")
+    if not isinstance(data, str) or not data or len(data) > _LARGEST_MEDIA:
+        return None
+    if mime in IMAGES:
+        return Media("image", str(mime), data, name)
+    return Media("document", PDF, data, name if name.endswith(".pdf") else f"{name}.pdf") if mime == PDF else None
 
 
 def blocks_for_model(result: Mapping[str, Any]) -> tuple[JsonObject, ...]:
@@ -38,11 +90,25 @@ def as_text(block: Mapping[str, Any]) -> str:
             resource: Mapping[str, Any] = block.get("resource") or {}
             if isinstance(resource.get("text"), str):
                 return str(resource["text"])
+            words = _decoded(resource)
+            if words is not None:
+                return words
             return f"[{resource.get('uri', 'a resource')}: {_kind(resource)}, not shown]"
         case "resource_link":
             return f"[{block.get('name', 'resource')}: {block.get('uri', '')}]"
         case kind:
             return f"[{kind}: {_kind(block)}, not shown]"
+
+
+def _decoded(resource: Mapping[str, Any]) -> str | None:
+    """The words of a blob that is a text after all."""
+    data, mime = resource.get("blob"), str(resource.get("mimeType") or "")
+    if not isinstance(data, str) or not mime.startswith(_WORDS):
+        return None
+    try:
+        return b64decode(data, validate=True).decode()
+    except ValueError:
+        return None
 
 
 def _kind(block: Mapping[str, Any]) -> str:

@@ -23,7 +23,7 @@ from toolcrib.metatools.formatting import (
 )
 from toolcrib.metatools.metatools import MetaTools, call_notes
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, tool_remarks
-from toolcrib.metatools.resources import LIST_RESOURCES, READ_RESOURCE
+from toolcrib.metatools.resources import LIST_RESOURCES, READ_RESOURCE, resource_tools
 
 __all__ = [
     "CALL_TOOL",
@@ -46,6 +46,7 @@ __all__ = [
     "error_text",
     "finding_line",
     "hidden_in_result",
+    "resource_tools",
     "run_result",
     "search_text",
     "text_result",

@@ -3,7 +3,18 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
-from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Outcome, Principal, UnknownTokenError, content_of, text_of
+from toolcrib.broker import (
+    LOCAL,
+    Caller,
+    Excerpt,
+    Options,
+    Outcome,
+    Principal,
+    UnknownTokenError,
+    content_of,
+    contents_as_blocks,
+    text_of,
+)
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
@@ -33,12 +44,7 @@ from toolcrib.metatools.formatting import (
     unsettled_text,
 )
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, hidden_remark
-from toolcrib.metatools.resources import (
-    LIST_RESOURCES,
-    READ_RESOURCE,
-    contents_as_blocks,
-    resources_text,
-)
+from toolcrib.metatools.resources import LIST_RESOURCES, READ_RESOURCE, resources_text
 from toolcrib.search import decode_cursor, encode_cursor
 
 if TYPE_CHECKING:
@@ -231,9 +237,11 @@ class MetaTools:
         return text_result(resources_text(known, offset))
 
     async def _read_resource(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
-        uri = text(arguments, "uri", "name", "id")
+        uri = text(arguments, "uri", "name", "resourceName", "resource_name", "id")
         if not uri:
-            raise UsageError(f"{READ_RESOURCE} needs a resource's `uri`.", hint=f"{LIST_RESOURCES} lists them.")
+            raise UsageError(
+                f"{READ_RESOURCE} needs a resource's `uri` or `name`.", hint=f"{LIST_RESOURCES} lists them."
+            )
         server = text(arguments, "server") or None
         outcome = await self._crib.read_resource(uri, server=server, caller=caller, options=options)
         return outcome.result if outcome.handle is not None else contents_as_blocks(outcome.result)

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from toolcrib.broker import content_of
 from toolcrib.catalog import JsonObject
 from toolcrib.metatools.formatting import BRIEF_CHARACTERS
 from toolcrib.schema import first_sentence
@@ -33,11 +32,14 @@ def resource_tools() -> list[JsonObject]:
         },
         {
             "name": READ_RESOURCE,
-            "description": "Read a resource by its URI or name.",
+            "description": "Read a resource, by its URI or by its name.",
             "inputSchema": {
                 "type": "object",
-                "properties": {"uri": {"type": "string", "description": "URI, or name"}, "server": server},
-                "required": ["uri"],
+                "properties": {
+                    "uri": {"type": "string", "description": "Its URI; of a template, with the variables filled in"},
+                    "name": {"type": "string", "description": "Or its name"},
+                    "server": server,
+                },
             },
             "annotations": {"title": "Read a resource", **marks},
         },
@@ -54,12 +56,6 @@ def resources_text(resources: "Resources", offset: int) -> str:
     if resources.failed:
         lines.append(f"Could not be asked: {', '.join(resources.failed)}.")
     return "\n".join(lines)
-
-
-def contents_as_blocks(result: JsonObject) -> JsonObject:
-    """What was read as a tool result: each content as an embedded resource, binary ones too."""
-    contents = content_of({"content": result.get("contents")})
-    return {"content": [{"type": "resource", "resource": each} for each in contents], "isError": False}
 
 
 def _line(resource: "Resource") -> str:

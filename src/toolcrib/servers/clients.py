@@ -55,6 +55,10 @@ class ConnectedClient:
         """The connection around the client's session."""
         return self._connection
 
+    def offers(self, capability: str) -> bool:
+        """Whether the server claims a capability, such as `resources`."""
+        return self._connection.offers(capability)
+
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Nothing to do: whoever gave the client keeps it connected."""
 

@@ -106,6 +106,11 @@ class McpServer:
         own = self.stored_for(principal)
         return "" if own is None else own.title
 
+    def offers(self, capability: str) -> bool:
+        """Whether the server claimed a capability, such as `resources`, when it was listed last."""
+        claimed = None if self.snapshot is None else self.snapshot.discovered.get("capabilities")
+        return isinstance(claimed, dict) and capability in claimed
+
     @property
     def usable(self) -> bool:
         """Whether it may be connected to at all."""

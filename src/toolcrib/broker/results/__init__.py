@@ -5,7 +5,15 @@ from toolcrib.broker.results.kept import FOLDER, Kept, KeptResults, UnknownHandl
 from toolcrib.broker.results.measuring import is_small
 from toolcrib.broker.results.pages import Excerpt, Page
 from toolcrib.broker.results.preview import HANDLE_META
-from toolcrib.broker.results.values import content_of, parsed, repeats_structure, same_json, text_of, value_of
+from toolcrib.broker.results.values import (
+    content_of,
+    contents_as_blocks,
+    parsed,
+    repeats_structure,
+    same_json,
+    text_of,
+    value_of,
+)
 
 __all__ = [
     "FOLDER",
@@ -20,6 +28,7 @@ __all__ = [
     "UnknownHandleError",
     "Whole",
     "content_of",
+    "contents_as_blocks",
     "is_small",
     "parsed",
     "repeats_structure",

@@ -11,7 +11,7 @@ from toolcrib.broker.results.kept import Kept, KeptResults
 from toolcrib.broker.results.measuring import encoded, is_small, media_bytes, text_bytes
 from toolcrib.broker.results.pages import Excerpt, Page, read_page
 from toolcrib.broker.results.preview import preview
-from toolcrib.broker.results.values import content_of
+from toolcrib.broker.results.values import content_of, contents_as_blocks
 from toolcrib.broker.results.view import from_bytes, view_of
 from toolcrib.catalog import JsonObject
 
@@ -56,12 +56,13 @@ class Handles:
         repeats the structured content only one counts, and both are handed on where the result fits."""
         if budget is None:
             return result, None
-        if is_small(result):
-            if _fits(result, budget):
+        told = contents_as_blocks(result) if "contents" in result and "content" not in result else result
+        if is_small(told):
+            if _fits(told, budget):
                 return result, None
-        elif await anyio.to_thread.run_sync(_fits, result, budget):
+        elif await anyio.to_thread.run_sync(_fits, told, budget):
             return result, None
-        return await anyio.to_thread.run_sync(self._stored, result, budget, call)
+        return await anyio.to_thread.run_sync(self._stored, told, budget, call)
 
     async def facts(self, handle: str, principal: Principal) -> Kept:
         """What a handle stands for.

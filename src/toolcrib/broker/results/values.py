@@ -31,6 +31,12 @@ def content_of(result: Mapping[str, Any]) -> list[JsonObject]:
     return [cast("JsonObject", block) for block in blocks if isinstance(block, dict)]
 
 
+def contents_as_blocks(result: Mapping[str, Any]) -> JsonObject:
+    """What was read of a resource as the result of a tool has it: each content as an embedded resource."""
+    contents = content_of({"content": result.get("contents")})
+    return {"content": [{"type": "resource", "resource": each} for each in contents], "isError": False}
+
+
 def text_of(result: Mapping[str, Any]) -> str:
     """The text blocks of a result, one after the other."""
     return "\n".join(str(block.get("text", "")) for block in content_of(result) if block.get("type") == "text")

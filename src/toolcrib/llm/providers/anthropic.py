@@ -31,14 +31,13 @@ from toolcrib.llm.provider import (
 )
 from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
 from toolcrib.llm.providers.windows import window_of
-from toolcrib.llm.results import as_text
+from toolcrib.llm.results import as_text, media_of
 
 DEFAULT_MODEL = "claude-sonnet-5"
 DEFAULT_OUTPUT = 16_000
 """Tokens of an answer; the API wants a number."""
 
 _NAME = "anthropic"
-_IMAGES = ("image/jpeg", "image/png", "image/gif", "image/webp")
 _CACHED: JsonObject = {"type": "ephemeral"}
 _CHOICES: Mapping[str, JsonObject] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
 _STOPS: Mapping[str, Stop] = {
@@ -256,9 +255,9 @@ def _result(result: ToolResult, call_id: str) -> JsonObject:
 
 
 def _result_block(block: JsonObject) -> JsonObject | None:
-    if block.get("type") == "image" and block.get("mimeType") in _IMAGES and block.get("data"):
-        source = {"type": "base64", "media_type": block["mimeType"], "data": block["data"]}
-        return {"type": "image", "source": source}
+    media = media_of(block)
+    if media is not None:
+        return {"type": media.kind, "source": {"type": "base64", "media_type": media.mime, "data": media.data}}
     text = as_text(block)
     return {"type": "text", "text": text} if text.strip() else None
 

@@ -32,7 +32,7 @@ from toolcrib.llm.provider import (
 )
 from toolcrib.llm.providers.schemas import clean_name, rooted
 from toolcrib.llm.providers.windows import window_of
-from toolcrib.llm.results import as_text
+from toolcrib.llm.results import Media, as_text, media_of
 from toolcrib.schema.ids import short_hash
 
 DEFAULT_MODEL = "gemini-3.7-flash"
@@ -130,9 +130,9 @@ class GeminiProvider:
             yield {"role": "user" if message.role == "user" else "model", "parts": _signed(parts)}
 
     def _result(self, result: ToolResult) -> JsonObject:
-        images = [block for block in result.content if block.get("type") == "image" and block.get("data")]
-        shown = images if self._shows_media else []
-        text = "\n".join(as_text(block) for block in result.content if block not in shown)
+        media = [self._media(block) for block in result.content]
+        shown = [each for each in media if each is not None]
+        text = "\n".join(as_text(block) for block, each in zip(result.content, media, strict=True) if each is None)
         response: JsonObject = {
             "name": clean_name(result.name),
             "response": {"error" if result.is_error else "output": text},
@@ -140,11 +140,13 @@ class GeminiProvider:
         if not result.id.startswith(_MINTED):
             response["id"] = result.id
         if shown:
-            response["parts"] = [
-                {"inlineData": {"mimeType": block.get("mimeType", "image/png"), "data": block["data"]}}
-                for block in shown
-            ]
+            response["parts"] = [{"inlineData": {"mimeType": each.mime, "data": each.data}} for each in shown]
         return {"functionResponse": response}
+
+    def _media(self, block: JsonObject) -> Media | None:
+        """What of a block may stand in a result as it is; animations may not."""
+        media = media_of(block) if self._shows_media else None
+        return None if media is None or media.mime == "image/gif" else media
 
 
 _MINTED = "own_"

@@ -28,7 +28,7 @@ from toolcrib.llm.provider import (
 from toolcrib.llm.providers.openai_shared import provider_error, read_arguments, told_apart
 from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
 from toolcrib.llm.providers.windows import window_of
-from toolcrib.llm.results import as_text
+from toolcrib.llm.results import Media, as_text, media_of
 
 DEFAULT_MODEL = "gpt-5.6"
 
@@ -235,20 +235,20 @@ def _result(result: ToolResult, tools: _Tools) -> Iterable[JsonObject]:
 
 
 def _output(result: ToolResult) -> str | list[JsonObject]:
-    """What a call came to: a text, or texts and images. There is no member that marks an error."""
-    images = [block for block in result.content if block.get("type") == "image" and block.get("data")]
-    texts = [as_text(block) for block in result.content if block not in images]
-    text = "\n".join(texts)
+    """What a call came to: a text, or texts, images and documents. There is no member that marks an error."""
+    media = [found for block in result.content if (found := media_of(block)) is not None]
+    text = "\n".join(as_text(block) for block in result.content if media_of(block) is None)
     if result.is_error and not text.startswith("Error"):
         text = f"Error: {text}"
-    if not images:
+    if not media:
         return text
-    shown = [{"type": "input_image", "image_url": _data_url(block)} for block in images]
-    return [*([{"type": "input_text", "text": text}] if text else []), *shown]
+    return [*([{"type": "input_text", "text": text}] if text else []), *map(_input, media)]
 
 
-def _data_url(block: Mapping[str, Any]) -> str:
-    return f"data:{block.get('mimeType', 'image/png')};base64,{block['data']}"
+def _input(media: Media) -> JsonObject:
+    if media.kind == "image":
+        return {"type": "input_image", "image_url": media.url}
+    return {"type": "input_file", "filename": media.name, "file_data": media.url}
 
 
 def _tool(tool: ToolSpec) -> JsonObject:

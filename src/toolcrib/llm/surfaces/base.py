@@ -1,6 +1,7 @@
 """How tools reach a model: the base of the surfaces."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -11,7 +12,7 @@ from toolcrib.errors import AmbiguousNameError, ServerError, ToolcribError, Unkn
 from toolcrib.llm.messages import ToolResult, ToolUse
 from toolcrib.llm.provider import ToolSpec
 from toolcrib.llm.results import blocks_for_model, text_block
-from toolcrib.metatools import MetaTools, error_text
+from toolcrib.metatools import LIST_RESOURCES, READ_RESOURCE, MetaTools, error_text, resource_tools
 from toolcrib.schema import ValidationResult
 
 SurfaceName = Literal["all", "deferred", "search", "native"]
@@ -20,6 +21,8 @@ Kind = Literal["called", "looked", "mistaken"]
 """What a call came to: a tool was called, or the call was refused for good; something was looked up; it could not
 be made as it was written, and may be mended."""
 
+
+RESOURCE_TOOLS = (LIST_RESOURCES, READ_RESOURCE)
 
 _NOT_DONE = "It waits, and has not been done."
 
@@ -41,20 +44,27 @@ class Answer:
     arguments: JsonObject
 
 
+def specs(definitions: Iterable[JsonObject]) -> tuple[ToolSpec, ...]:
+    """Constant tools as a model is told of them."""
+    return tuple(ToolSpec(each["name"], each["description"], each["inputSchema"]) for each in definitions)
+
+
 class Surface(ABC):
     """Tells a model of tools, and makes the calls that it then wants.
 
     Args:
         crib: The tools.
         budget: Most bytes of JSON in one result; a larger one becomes a handle. None takes everything.
+        resources: Whether what the servers offer to read is there by two tools of its own.
     """
 
     name: ClassVar[SurfaceName]
 
-    def __init__(self, crib: Crib, *, budget: int | None = None) -> None:
+    def __init__(self, crib: Crib, *, budget: int | None = None, resources: bool = True) -> None:
         self.crib = crib
         self.budget = budget
         self.meta = MetaTools(crib)
+        self._resources = resources
 
     @abstractmethod
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
@@ -63,6 +73,13 @@ class Surface(ABC):
     @abstractmethod
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """Make a call, whatever is wrong with it: never raises for what a model has written, or a server done."""
+
+    async def resource_tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """What lists and reads resources, where a server that the caller may know of claims to have some."""
+        configured = self.crib.config.settings.resources
+        if configured or (self._resources and await self.crib.offers_resources(caller=caller)):
+            return specs(resource_tools())
+        return ()
 
     async def looked(self, use: ToolUse, caller: Caller) -> Answer:
         """Answer a call of a constant tool that calls no other."""

@@ -8,8 +8,8 @@ from toolcrib.crib import Crib
 from toolcrib.errors import AmbiguousNameError, ToolcribError, UnknownToolError
 from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
-from toolcrib.llm.surfaces.base import Answer, Surface, SurfaceName
-from toolcrib.metatools import LIST_RESOURCES, READ_RESOURCE, READ_RESULT
+from toolcrib.llm.surfaces.base import RESOURCE_TOOLS, Answer, Surface, SurfaceName, specs
+from toolcrib.metatools import READ_RESULT
 from toolcrib.schema import WireNames, first_sentence
 
 Descriptions = Literal["full", "line"]
@@ -24,13 +24,13 @@ _ANYTHING: JsonObject = {"type": "object"}
 class Direct(Surface):
     """Every tool by a name that vendors take, `server__tool`."""
 
-    def __init__(self, crib: Crib, *, budget: int | None = None) -> None:
-        super().__init__(crib, budget=budget)
+    def __init__(self, crib: Crib, *, budget: int | None = None, resources: bool = True) -> None:
+        super().__init__(crib, budget=budget, resources=resources)
         self._names = WireNames(())
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""
-        if use.name in {spec.name for spec in self._beside(caller)}:
+        if use.name == READ_RESULT or use.name in RESOURCE_TOOLS:
             return await self.looked(use, caller)
         if not len(self._names):
             await self._listed(caller)
@@ -48,14 +48,12 @@ class Direct(Surface):
             return f"{error.message}{instead}"
         return super().worded(error)
 
-    def _beside(self, caller: Caller) -> tuple[ToolSpec, ...]:
-        """The constant tools beside the servers' own: what reads a result that was too large, where results have a
-        budget, and what lists and reads resources, where the configuration has them."""
-        wanted = {READ_RESULT} if self.budget is not None else set[str]()
-        if self.crib.config.settings.resources:
-            wanted |= {LIST_RESOURCES, READ_RESOURCE}
-        known = [each for each in self.meta.definitions(caller) if each["name"] in wanted]
-        return tuple(ToolSpec(each["name"], each["description"], each["inputSchema"]) for each in known)
+    async def _beside(self, caller: Caller) -> tuple[ToolSpec, ...]:
+        """The constant tools beside the servers' own: what lists and reads resources, where there are some, and what
+        reads a result that was too large, which resources may be, and results where they have a budget."""
+        resources = await self.resource_tools(caller)
+        kept = [each for each in self.meta.definitions(caller) if each["name"] == READ_RESULT]
+        return (*specs(kept), *resources) if resources or self.budget is not None else ()
 
     async def _listed(self, caller: Caller) -> list[Tool]:
         tools = await self.crib.tools(caller=caller)
@@ -72,7 +70,7 @@ class AllTools(Direct):
         """See `Surface.tools`."""
         listed = await self._listed(caller)
         told = (ToolSpec(self._names.name_of(tool.id), tool.description, tool.input_schema) for tool in listed)
-        return (*told, *self._beside(caller))
+        return (*told, *await self._beside(caller))
 
 
 class DeferredTools(Direct):
@@ -81,20 +79,23 @@ class DeferredTools(Direct):
     Args:
         crib: See `Surface`.
         budget: See `Surface`.
+        resources: See `Surface`.
         descriptions: `full` sends each description whole, `line` its first sentence.
     """
 
     name: ClassVar[SurfaceName] = "deferred"
 
-    def __init__(self, crib: Crib, *, budget: int | None = None, descriptions: Descriptions = "full") -> None:
-        super().__init__(crib, budget=budget)
+    def __init__(
+        self, crib: Crib, *, budget: int | None = None, descriptions: Descriptions = "full", resources: bool = True
+    ) -> None:
+        super().__init__(crib, budget=budget, resources=resources)
         self._descriptions = descriptions
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`."""
         listed = await self._listed(caller)
         told = (ToolSpec(self._names.name_of(tool.id), self._about(tool), _ANYTHING) for tool in listed)
-        return (*told, *self._beside(caller))
+        return (*told, *await self._beside(caller))
 
     def _about(self, tool: Tool) -> str:
         return tool.description if self._descriptions == "full" else first_sentence(tool.description, LINE_CHARACTERS)

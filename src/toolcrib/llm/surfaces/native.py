@@ -26,8 +26,10 @@ class NativeTools(AllTools):
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`; the search tool comes first, and is never held back."""
-        held = tuple(replace(tool, deferred=True) for tool in await super().tools(caller))
-        return (await self._search_tool(caller), *held)
+        told = await super().tools(caller)
+        names = set(self._names)
+        # The search finds tools of servers alone, so that a constant tool which is held back would never be seen.
+        return (await self._search_tool(caller), *(replace(each, deferred=each.name in names) for each in told))
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""

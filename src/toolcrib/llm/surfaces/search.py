@@ -7,7 +7,7 @@ from toolcrib.crib import Crib
 from toolcrib.errors import ToolcribError, UsageError
 from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
-from toolcrib.llm.surfaces.base import Answer, Surface, SurfaceName
+from toolcrib.llm.surfaces.base import RESOURCE_TOOLS, Answer, Surface, SurfaceName, specs
 from toolcrib.metatools import CALL_TOOL, READ_TOOL, tool_call
 
 
@@ -16,18 +16,19 @@ class SearchTools(Surface):
 
     name: ClassVar[SurfaceName] = "search"
 
-    def __init__(self, crib: Crib, *, budget: int | None = None) -> None:
-        super().__init__(crib, budget=crib.config.settings.result_budget if budget is None else budget)
+    def __init__(self, crib: Crib, *, budget: int | None = None, resources: bool = True) -> None:
+        budget = crib.config.settings.result_budget if budget is None else budget
+        super().__init__(crib, budget=budget, resources=resources)
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`."""
-        return tuple(
-            ToolSpec(each["name"], each["description"], each["inputSchema"]) for each in self.meta.definitions(caller)
-        )
+        constant = specs(self.meta.definitions(caller))
+        known = {each.name for each in constant}
+        return (*constant, *(each for each in await self.resource_tools(caller) if each.name not in known))
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""
-        if not self.meta.knows(use.name):
+        if use.name not in RESOURCE_TOOLS and not self.meta.knows(use.name):
             return await self._by_its_own_name(use, caller)
         if use.name not in (CALL_TOOL, READ_TOOL) or use.unreadable is not None:
             return await self.looked(use, caller)
