@@ -43,6 +43,7 @@ pytestmark = pytest.mark.anyio
 
 PIXEL = base64.b64encode(b"\x89PNG\r\n\x1a\n not a whole picture").decode()
 PAPER = base64.b64encode(b"%PDF-1.7 not a whole paper").decode()
+TABLE = base64.b64encode(b"a,b").decode()
 SURFACES = ("all", "deferred", "search", "native")
 
 
@@ -69,11 +70,8 @@ def library(name: str, *uris: str, pages: int = 1, templates: tuple[str, ...] = 
         kind = uri.rpartition(".")[2]
         if kind in ("png", "pdf", "bin", "csv"):
             mime = {"png": "image/png", "pdf": "application/pdf", "csv": "text/csv"}.get(kind)
-            blob = (
-                "A" * 1_400_000
-                if "large" in uri
-                else {"png": PIXEL, "pdf": PAPER, "csv": base64.b64encode(b"a,b").decode()}.get(kind, "AAAA")
-            )
+            small = {"png": PIXEL, "pdf": PAPER, "csv": TABLE}.get(kind, "AAAA")
+            blob = "A" * 1_400_000 if "large" in uri else small
             return ReadResourceResult(contents=[BlobResourceContents(uri=uri, mime_type=mime, blob=blob)])
         text = "\n".join(f"line {number}" for number in range(50_000)) if "long" in uri else f"{name} says {uri}"
         return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text)])
@@ -244,7 +242,7 @@ def embedded(uri: str, mime: str, blob: str) -> dict[str, Any]:
 BLOCKS = (
     embedded("file:///a.png", "image/png", PIXEL),
     embedded("file:///b.pdf", "application/pdf", PAPER),
-    embedded("file:///c.csv", "text/csv", base64.b64encode(b"a,b").decode()),
+    embedded("file:///c.csv", "text/csv", TABLE),
     embedded("file:///d.bin", "application/octet-stream", "AAAA"),
     {"type": "image", "mimeType": "image/svg+xml", "data": "AAAA"},
 )
