@@ -64,6 +64,15 @@ async def test_a_server_that_names_only_older_revisions_gets_the_handshake(stub,
     assert server.starts == 1
 
 
+async def test_a_server_that_refuses_the_revision_that_it_names_is_asked_once_more_in_it(stub, open_pool):
+    """Specification 2026-07-28, basic/versioning: a client retries in a revision that the error lists."""
+    server = stub("RefusesOnce")
+    async with open_pool(one=server) as opened:
+        await opened["one"].ensure()
+        assert opened["one"].status.era == "modern"
+    assert server.methods == ["server/discover", "server/discover", "tools/list"]
+
+
 async def test_an_era_fixed_by_the_configuration_is_not_probed_for(stub, open_pool):
     old, new = stub("Normal", protocol="legacy"), stub("Modern", protocol="modern")
     async with open_pool(old=old, new=new) as opened:

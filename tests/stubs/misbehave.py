@@ -75,6 +75,19 @@ class NamesOldVersion(Stub):
         return super().answer(method, params, request_id)
 
 
+class RefusesOnce(Stub):
+    """Answers its first request with -32022, and with the very revision that it was asked in."""
+
+    eras = ("modern",)
+    refused = False
+
+    def answer(self, method, params, request_id):
+        if self.refused:
+            return super().answer(method, params, request_id)
+        self.refused = True
+        raise RpcError(-32022, "Unsupported protocol version", {"supported": ["2026-07-28"], "requested": "2026-07-28"})
+
+
 class MovesOn(Stub):
     """Speaks the handshake when it is started first, and 2026-07-28 alone from then on, as after an update."""
 

@@ -61,6 +61,7 @@ async def negotiate(session: ClientSession, protocol: Protocol, *, probe_timeout
     if protocol == "legacy":
         return await _handshake(session)
     version = LATEST_MODERN_VERSION
+    corrected = False
     while True:
         try:
             with anyio.fail_after(probe_timeout if protocol == "auto" else None):
@@ -71,8 +72,8 @@ async def negotiate(session: ClientSession, protocol: Protocol, *, probe_timeout
             if protocol == "modern" and error.error.code == REQUEST_TIMEOUT:
                 continue  # the SDK's own limit, which slow starts exceed
             shared = _shared_version(error)
-            if shared is not None and shared != version == LATEST_MODERN_VERSION:
-                version = shared
+            if shared is not None and not corrected:
+                version, corrected = shared, True
                 continue
             if protocol == "modern":
                 raise
