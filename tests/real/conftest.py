@@ -45,17 +45,18 @@ def _install_module() -> ModuleType:
 
 
 @pytest.fixture(scope="session")
-def installed() -> Path:
-    """The folder of installed servers."""
+def installed() -> Iterator[Path]:
+    """The folder of installed servers and clients; what runs on Node finds the one that they were installed with."""
     install = _install_module()
-    wanted = {"npm": install.NPM, **install.PYPI}
-    absent = [name for name, versions in wanted.items() if not install.is_installed(install.FOLDER / name, versions)]
+    absent = [name for name in install.PARTS if name != "conformance" and not install.is_installed(name)]
     if absent:
         reason = f"real servers are not installed: {', '.join(absent)}; run `make real`"
         if os.environ.get("TOOLCRIB_CI") == "1":
             pytest.fail(reason)
         pytest.skip(reason)
-    return install.FOLDER
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(install.NODE.parent), prepend=os.pathsep)
+        yield install.FOLDER
 
 
 @pytest.fixture(scope="session")
@@ -160,9 +161,9 @@ def everything_over_http(installed: Path, tmp_path_factory: pytest.TempPathFacto
         yield urls
 
 
-def npm(installed: Path, program: str) -> Path:
+def npm(installed: Path, program: str, part: str = "npm") -> Path:
     """A program that npm installed."""
-    return installed / "npm" / "node_modules" / ".bin" / program
+    return installed / part / "node_modules" / ".bin" / program
 
 
 def pypi(installed: Path, name: str, program: str) -> Path:

