@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.setup-stamp
 
-.PHONY: setup demo test slow check format lint types imports real bench docs lock clean
+.PHONY: setup demo test slow check format lint types imports real conformance bench docs lock clean
 
 setup: $(STAMP)
 
@@ -39,6 +39,11 @@ check: format lint types imports test docs
 
 real: setup
 	$(BIN)/python tests/real/install.py
+
+# LEGS names some of its legs, by how their names begin: `make conformance LEGS="all client-2026"`.
+conformance: setup
+	$(BIN)/python tests/real/install.py conformance
+	$(BIN)/python tests/conformance/run.py $(LEGS)
 
 # Each of these says what it needs; `make bench` takes the better part of an hour, most of it for retrieval and scale.
 BENCHES := tokens gateway lifecycle broker scripts surfaces retrieval scale

@@ -62,7 +62,7 @@ class Leg:
     @property
     def baseline(self) -> Path | None:
         """The file of what is known to fail, if there is one."""
-        path = HERE / "baselines" / f"{self.subject}-{self.revision}.yml"
+        path = HERE / "baselines" / f"{self.name}.yml"
         return path if path.exists() else None
 
 
