@@ -214,3 +214,9 @@ def over_http() -> Callable[..., Any]:
 def odd_upstream() -> Callable[[], Server[Any]]:
     """Makes the upstream in memory."""
     return odd_server
+
+
+@pytest.fixture
+def talking() -> ModuleType:
+    """Sends requests by hand."""
+    return _module("talking")

@@ -55,6 +55,7 @@ from toolcrib.broker.policy import (
     with_policy_warnings,
 )
 from toolcrib.broker.prepare import InvalidArgumentsError, mended
+from toolcrib.broker.quota import Quota, RateLimitedError, whole_seconds
 from toolcrib.broker.results import FOLDER as RESULTS_FOLDER
 from toolcrib.broker.results import (
     HANDLE_META,
@@ -135,6 +136,8 @@ __all__ = [
     "Policy",
     "Principal",
     "Question",
+    "Quota",
+    "RateLimitedError",
     "Rules",
     "ServerLists",
     "Sources",
@@ -158,5 +161,6 @@ __all__ = [
     "same_json",
     "text_of",
     "value_of",
+    "whole_seconds",
     "with_policy_warnings",
 ]

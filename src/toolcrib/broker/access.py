@@ -9,6 +9,9 @@ from toolcrib.catalog import ToolRegistry, VisibleSet, owner_of, public_name
 from toolcrib.errors import UnknownToolError
 from toolcrib.schema import Aliases
 
+_MOST_PRINCIPALS = 500
+"""Principals whose sets are kept; an authorization server may know any number, and a set may have thousands of ids."""
+
 
 class Access:
     """Compiles visible sets, and resolves names within them.
@@ -35,6 +38,8 @@ class Access:
         self._refresh()
         found = self._sets.get(principal)
         if found is None:
+            if len(self._sets) >= _MOST_PRINCIPALS:
+                self._forget(next(iter(self._sets)))
             found = self._sets[principal] = VisibleSet(
                 key for part in self._seen_parts(principal) for key in self._visible_of(part, principal)
             )
@@ -107,6 +112,11 @@ class Access:
         ]
         self._parts[principal, part] = (version, keys)
         return keys
+
+    def _forget(self, principal: Principal) -> None:
+        del self._sets[principal]
+        self._own_aliases.pop(principal, None)
+        self._parts = {key: part for key, part in self._parts.items() if key[0] != principal}
 
     def _refresh(self) -> None:
         if self._version != self._registry.version:

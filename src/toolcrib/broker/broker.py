@@ -17,6 +17,7 @@ from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.parking import Parking, asked_digest, own_copy
 from toolcrib.broker.policy import NO_READ, Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
+from toolcrib.broker.quota import Quota
 from toolcrib.broker.repeating import send
 from toolcrib.broker.results import Fit, Whole
 from toolcrib.broker.waiting import ChangedError
@@ -73,6 +74,7 @@ class Broker:
         flow: Remembers what callers have read.
         asking: Asks where the policy says so; without it such calls are refused.
         watcher: Sees to it that tools are what they were when they were first used.
+        quota: How many calls a principal may make; None sets no bound.
     """
 
     def __init__(
@@ -88,6 +90,7 @@ class Broker:
         flow: DataFlow | None = None,
         asking: Asking | None = None,
         watcher: Watcher | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self._sources = sources
         self._registry = registry
@@ -101,6 +104,7 @@ class Broker:
             asking or Asking(), parking or Parking(), self._journal, self._dispatch, self._unchanged
         )
         self._preparer = Preparer()
+        self._quota = quota
 
     async def request(
         self,
@@ -126,7 +130,10 @@ class Broker:
             ApprovalWaitingError: Nobody has approved it yet; nothing was sent.
             UnknownTokenError: The token leads to no call.
             ServerError: The server can't be reached, refused, or its answer never came; see its subclasses.
+            RateLimitedError: The principal has made too many calls.
         """
+        if self._quota is not None and method == "tools/call" and options.token is None:
+            self._quota.take(caller.principal)
         for _ in range(_MOST_CHANGES):
             try:
                 if options.token is None:

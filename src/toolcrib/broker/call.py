@@ -23,9 +23,15 @@ Face = Literal["library", "stdio", "http", "cli"]
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is allowed what: the local user, or the holder of a token."""
+    """Who is allowed what: the local user, or the holder of a token.
+
+    Attributes:
+        name: The name.
+        roles: Roles that come with the token, in order; those that the configuration gives the name count besides.
+    """
 
     name: str = "local"
+    roles: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """`toolcrib policy`: which rules decide about calls, what one of them would say, and what is odd about them."""
 
 import json
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -69,6 +70,10 @@ def explain(
     source: Annotated[Source, typer.Option("--source", help="What makes the call.")] = Source.DIRECT,
     over: Annotated[Face, typer.Option("--over", help="Where it comes in.")] = Face.STDIO,
     principal: Annotated[str, typer.Option("--principal", metavar="NAME", help="Who calls.")] = "local",
+    role: Annotated[
+        list[str] | None,
+        typer.Option("--role", metavar="ROLE", help="A role of its token; may be repeated.", show_default=False),
+    ] = None,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
@@ -77,7 +82,7 @@ def explain(
     It knows of no earlier calls: rules about labels, or about where a value came from, don't hold.
     """
     given = [typed(each) for each in arguments or ()]
-    asked = partial(_explain, read_config(config), typed(tool), given, source, over, principal)
+    asked = partial(_explain, read_config(config), typed(tool), given, source, over, principal, role or ())
     return run(partial(asked, as_json=as_json))
 
 
@@ -134,12 +139,13 @@ async def _explain(
     source: Source,
     over: Face,
     principal: str,
+    roles: Sequence[str],
     *,
     as_json: bool,
 ) -> int:
     from toolcrib.broker import Caller, Principal
 
-    caller = Caller(Principal(principal), origin=source.value, face=over.value)
+    caller = Caller(Principal(principal, tuple(sorted({*roles}))), origin=source.value, face=over.value)
     async with open_crib(config) as crib:
         explained = await _explained(crib, name, items, caller)
         assert explained.call.tool is not None

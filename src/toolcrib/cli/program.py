@@ -24,6 +24,7 @@ COMMANDS = {
     "approve": "List the calls that wait for an approval; approve or deny them.",
     "journal": "Show the calls that were made, and what became of them.",
     "policy": "Say which rules decide about calls, and why.",
+    "principals": "List, add and remove those who may use the gateway over HTTP.",
     "doctor": "Look for what is wrong with the configuration and its servers.",
 }
 """The commands in the order of the help. Each is the function, or the group, of its name in the module of its name."""

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +18,9 @@ from toolcrib.cli.session import read_config, stricter
 from toolcrib.cli.streams import print_json, tell
 from toolcrib.config import Config
 from toolcrib.errors import UsageError, shown
+
+if TYPE_CHECKING:
+    from toolcrib.gateway import HttpOptions
 
 _PROFILES = ("discover", "all", "auto")
 _ADDRESS = "Give it as HOST:PORT, such as 127.0.0.1:8931; the host may be left out."
@@ -58,6 +61,10 @@ def serve(
             show_default=False,
         ),
     ] = None,
+    allow_unauthenticated: Annotated[
+        bool,
+        typer.Option("--allow-unauthenticated", help="Serve other machines without asking anybody for a token."),
+    ] = False,
     read_only: ReadOnly = False,
     ask_all: AskAll = False,
     config: ConfigFiles = None,
@@ -72,9 +79,16 @@ def serve(
         raise UsageError(f"There is no profile {shown(str(profile), 60)}.", hint=f"Use {', '.join(_PROFILES)}.")
     narrow = partial(_as_asked, profile=profile, read_only=read_only, ask_all=ask_all)
     if http is None:
-        _serve_stdio(config, narrow, as_json=as_json, misplaced=bool(allow_host or allow_origin))
+        _serve_stdio(
+            config, narrow, as_json=as_json, misplaced=bool(allow_host or allow_origin or allow_unauthenticated)
+        )
     else:
-        _serve_http(http, allow_host or (), allow_origin or (), config, narrow, as_json=as_json)
+        options: HttpOptions = {
+            "allowed_hosts": allow_host or (),
+            "allowed_origins": allow_origin or (),
+            "allow_unauthenticated": allow_unauthenticated,
+        }
+        _serve_http(http, options, config, narrow, as_json=as_json)
     return 0
 
 
@@ -93,7 +107,7 @@ def _serve_stdio(
             "Standard output belongs to the protocol here.", hint="Leave --json out, or serve with --http."
         )
     if misplaced:
-        raise UsageError("--allow-host and --allow-origin are for --http.", hint=_ADDRESS)
+        raise UsageError("--allow-host, --allow-origin and --allow-unauthenticated are for --http.", hint=_ADDRESS)
     with _uncollected():
         config = narrow(read_config(files))
         from toolcrib.gateway import run_stdio
@@ -104,8 +118,7 @@ def _serve_stdio(
 
 def _serve_http(
     address: str,
-    hosts: Sequence[str],
-    origins: Sequence[str],
+    options: "HttpOptions",
     files: Sequence[Path] | None,
     narrow: Callable[[Config], Config],
     *,
@@ -122,7 +135,7 @@ def _serve_http(
             sys.stdout.flush()
         tell(f"Serving {_servers(config)} at {url}; Ctrl-C ends it.")
 
-    run_http(config, host, port, on_ready=on_ready, allowed_hosts=hosts, allowed_origins=origins)
+    run_http(config, host, port, on_ready=on_ready, **options)
 
 
 @contextmanager

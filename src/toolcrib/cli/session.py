@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from toolcrib.cli.begin import how_to_begin
 from toolcrib.cli.logs import keep_logs_quiet, keep_out
 from toolcrib.cli.streams import tell, warn
-from toolcrib.config import Config, load_config, starts_itself, user_config_dir
+from toolcrib.config import Config, Settings, load_config, starts_itself, user_config_dir
 from toolcrib.errors import ConfigError, UnknownToolError, shown
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def read_config(files: Sequence[Path] | None, *, with_rules: bool = True) -> Con
     if not config.paths:
         folder = user_config_dir()
         raise ConfigError(f"No servers are configured: {folder} holds no *.json.", hint=how_to_begin(folder))
-    if with_rules and config.settings.policy.rules:
+    if with_rules and _may_be_odd(config.settings):
         from toolcrib.broker import with_policy_warnings
 
         config = with_policy_warnings(config)
@@ -50,6 +50,11 @@ def _without_itself(config: Config) -> Config:
     for key in config.servers.keys() - kept.keys():
         warn(f"Server {shown(key)} is Toolcrib itself on this same configuration, and left out.")
     return replace(config, servers=kept)
+
+
+def _may_be_odd(settings: Settings) -> bool:
+    """Whether there are rules or roles to look through; without any, what does so is not loaded."""
+    return bool(settings.policy.rules or settings.principals or settings.http.tokens or settings.http.oauth.roles)
 
 
 def stricter(config: Config, *, read_only: bool = False, ask_all: bool = False) -> Config:

@@ -1,6 +1,15 @@
 """Configuration: the files that people already have, as typed values."""
 
 from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, starts_itself
+from toolcrib.config.http import (
+    HttpSettings,
+    OAuthSettings,
+    PrincipalSettings,
+    RoleSettings,
+    TokenSettings,
+    entry_of,
+    principal_name,
+)
 from toolcrib.config.load import Config, config_from_mapping, load_config
 from toolcrib.config.models import (
     ApprovalSettings,
@@ -20,9 +29,11 @@ from toolcrib.config.paths import user_config_dir, user_state_dir
 from toolcrib.config.policy import ArgumentTest, PolicyRule, PolicySettings, rule_label
 from toolcrib.config.server import ResolvedServer, ServerConfig, Transport
 from toolcrib.config.switches import Switches
+from toolcrib.config.tokens import TOKENS_FILE, TokenFile, digest_of, new_token
 from toolcrib.config.variables import Input, Variables, input_variable, system_keyring
 
 __all__ = [
+    "TOKENS_FILE",
     "ApprovalSettings",
     "ArgumentTest",
     "ClientFile",
@@ -31,26 +42,36 @@ __all__ = [
     "DirectSettings",
     "DynamicSettings",
     "Effect",
+    "HttpSettings",
     "Input",
     "JournalSettings",
+    "OAuthSettings",
     "PolicyRule",
     "PolicySettings",
+    "PrincipalSettings",
     "Profile",
     "ResolvedServer",
     "ResultSettings",
+    "RoleSettings",
     "ScriptSettings",
     "SearchSettings",
     "ServerConfig",
     "ServerOptions",
     "Settings",
     "Switches",
+    "TokenFile",
+    "TokenSettings",
     "Transport",
     "Variables",
     "client_files",
     "config_from_mapping",
+    "digest_of",
+    "entry_of",
     "input_variable",
     "is_toolcrib",
     "load_config",
+    "new_token",
+    "principal_name",
     "rule_label",
     "starts_itself",
     "system_keyring",

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from toolcrib.config.http import HttpSettings, PrincipalSettings, RoleSettings
 from toolcrib.config.policy import PolicySettings
 from toolcrib.patterns import PatternError, Replacer
 
@@ -285,6 +286,9 @@ class Settings(_Model):
         changes: What comes of a call of a tool whose definition has changed since it was first used: it is warned
             of, asked about or blocked.
         redact: Regular expressions: what one of them matches is secret, and shown and stored nowhere.
+        http: How the gateway serves over HTTP, and whom it lets in.
+        principals: What each principal may know of and use, by name; `*` is whoever has no entry, the local user aside.
+        roles: What holders of a role may know of and use, by the role's name.
     """
 
     timeout: Seconds = 60.0
@@ -311,6 +315,9 @@ class Settings(_Model):
     journal: JournalSettings = JournalSettings()
     changes: Changes = "warn"
     redact: tuple[Annotated[str, AfterValidator(_redacting)], ...] = ()
+    http: HttpSettings = HttpSettings()
+    principals: Mapping[str, PrincipalSettings] = Field(default_factory=dict[str, PrincipalSettings])
+    roles: Mapping[str, RoleSettings] = Field(default_factory=dict[str, RoleSettings])
 
 
 def problems(error: ValidationError) -> list[str]:

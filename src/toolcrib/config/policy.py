@@ -3,11 +3,11 @@
 A rule with a mistyped condition would decide more than was meant, so unknown members are errors here.
 """
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
+from toolcrib.config.strict import Strict
 from toolcrib.patterns import PatternError, compile_pattern
 
 Verdict = Literal["allow", "ask", "deny"]
@@ -23,20 +23,7 @@ _Face = Literal["library", "stdio", "http", "cli"]
 _OPERATORS = ("equals", "one_of", "pattern", "minimum", "maximum", "exists")
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _object(cls, value: object) -> object:
-        if isinstance(value, Mapping):
-            return dict(cast("Mapping[str, Any]", value))
-        if isinstance(value, cls):
-            return value
-        raise ValueError("must be an object")
-
-
-class ArgumentTest(_Strict):
+class ArgumentTest(Strict):
     """What one argument of a call must be; of several members, all must hold. A value that is not there, or of
     another kind than a member is about, does not hold.
 
@@ -95,7 +82,7 @@ class ArgumentTest(_Strict):
         return "equals" in self.model_fields_set
 
 
-class PolicyRule(_Strict):
+class PolicyRule(Strict):
     """One rule: where all its conditions hold, it decides. A rule without conditions holds for every request.
 
     Attributes:
@@ -129,7 +116,7 @@ class PolicyRule(_Strict):
     reason: Annotated[str, Field(max_length=1_000, strict=True)] = ""
 
 
-class PolicySettings(_Strict):
+class PolicySettings(Strict):
     """The `policy` object of the settings.
 
     Attributes:

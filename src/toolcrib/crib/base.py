@@ -32,7 +32,16 @@ from toolcrib.broker import (
     mended,
 )
 from toolcrib.catalog import JsonObject, SnapshotStore, Tool, ToolRegistry
-from toolcrib.config import Config, Input, ServerConfig, Switches, Variables, user_state_dir
+from toolcrib.config import (
+    TOKENS_FILE,
+    Config,
+    Input,
+    ServerConfig,
+    Switches,
+    TokenFile,
+    Variables,
+    user_state_dir,
+)
 from toolcrib.crib.approving import asking_of
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.dynamic import Dynamic
@@ -41,7 +50,7 @@ from toolcrib.crib.journaling import Prices, journal_of, ledger_of
 from toolcrib.crib.keeping import StoredResults, flow_of
 from toolcrib.crib.listings import Listings
 from toolcrib.crib.narrowing import Narrowing
-from toolcrib.crib.opening import connected_clients, index_file
+from toolcrib.crib.opening import connected_clients, index_file, quota_of
 from toolcrib.crib.presence import record_presence
 from toolcrib.crib.shared import SharedStore
 from toolcrib.crib.shelf import Shelf
@@ -129,6 +138,7 @@ class CribBase:
             parking=self._parking,
             asking=asking,
             watcher=self.changes,
+            quota=quota_of(config.settings),
         )
         self._finder = Finder(
             self.registry,
@@ -149,6 +159,7 @@ class CribBase:
         self._lists_first = lists_first
         patience = config.settings.first_listing_wait
         self._listings = Listings(self.registry, self.events, lambda: self._sources.servers, patience, self._is_off)
+        self.tokens = TokenFile(self._state_dir / TOKENS_FILE)
         self._dynamic = Dynamic(
             config,
             self.registry,

@@ -56,6 +56,7 @@ class Crib(CribExposing):
         registry: The catalog: all tools known, by id.
         events: Changes of the catalog and of servers.
         journal: The record of all calls, of every instance with the same state directory.
+        tokens: The bearer tokens that were made for this state directory.
     """
 
     @classmethod

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.broker import with_policy_warnings
-from toolcrib.config import Config, config_from_mapping, load_config
+from toolcrib.broker import Quota, with_policy_warnings
+from toolcrib.config import Config, Settings, config_from_mapping, load_config
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -48,6 +48,12 @@ def index_file(config: Config, state_dir: Path, suffix: str = "") -> Path | None
     hashes = sorted(f"{key}={entry.config_hash}" for key, entry in config.servers.items())
     digest = hashlib.sha256("\n".join(hashes).encode("utf-8", "surrogatepass")).hexdigest()
     return state_dir / "index" / f"{digest[:16]}{suffix}.idx"
+
+
+def quota_of(settings: Settings) -> Quota | None:
+    """What counts the calls of principals; None where nobody is bound."""
+    quota = Quota(settings.principals, "calls")
+    return quota if quota.is_bound else None
 
 
 def connected_clients(clients: "Mapping[str, Client | ClientSession]") -> "list[ConnectedClient]":

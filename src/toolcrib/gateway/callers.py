@@ -16,9 +16,13 @@ from toolcrib.broker import Caller, Principal
 CONVERSATION_META = "toolcrib/conversation"
 """Member of a request's `_meta` by which a client tells its conversations apart."""
 
+PRINCIPAL_SCOPE = "toolcrib.principal"
+"""Member of an HTTP request's ASGI scope that holds who was let in."""
+
 IDLE_WINDOW = 1800.0
 """Seconds without a request after which a client that names no conversation is taken to have begun another."""
 
+_LOCAL = Principal()
 _LONGEST = 200
 _MOST_CONVERSATIONS = 1_000
 
@@ -53,11 +57,11 @@ class Callers:
         self._clock = clock
         self._on_ended = on_ended
         self._sessions: dict[int, _Session] = {}
-        self._open: dict[Principal, tuple[str, float]] = {}
+        self._open: dict[str, tuple[str, float]] = {}
 
     def caller(self, ctx: ServerRequestContext[Any, Any]) -> Caller:
         """The caller of a request."""
-        principal = Principal()
+        principal = _principal_of(ctx)
         meta: Mapping[str, Any] = (ctx.params or {}).get("_meta") or {}
         named = meta.get(CONVERSATION_META)
         key = _bounded(named) if isinstance(named, str) else ""
@@ -102,11 +106,18 @@ class Callers:
 
     def _within_window(self, principal: Principal) -> str:
         now = self._clock()
-        conversation, last = self._open.get(principal, ("", now))
+        conversation, last = self._open.pop(principal.name, ("", now))
         if not conversation or now - last > IDLE_WINDOW:
             conversation = secrets.token_hex(8)
-        self._open[principal] = (conversation, now)
+        if len(self._open) >= _MOST_CONVERSATIONS:
+            del self._open[next(iter(self._open))]  # of whoever has been silent longest
+        self._open[principal.name] = (conversation, now)
         return conversation
+
+
+def _principal_of(ctx: ServerRequestContext[Any, Any]) -> Principal:
+    """Who was let in with a request; where nobody was asked, the local user."""
+    return _LOCAL if ctx.request is None else ctx.request.scope.get(PRINCIPAL_SCOPE, _LOCAL)
 
 
 def _bounded(name: str) -> str:

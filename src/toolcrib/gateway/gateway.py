@@ -60,12 +60,13 @@ class Gateway:
             `auto`, one of the two by the size of all definitions. None takes the configured one.
 
     Attributes:
+        crib: The crib.
         server: The SDK's server, for any transport.
         profile: What it shows.
     """
 
     def __init__(self, crib: Crib, profile: "Profile | None" = None) -> None:
-        self._crib = crib
+        self.crib = crib
         self.profile: Profile = profile or crib.config.settings.profile
         self._surfaces = Surfaces(crib, self.profile)
         self._callers = Callers(on_ended=crib.release)
@@ -88,14 +89,14 @@ class Gateway:
 
     def beside(self, profile: "Profile") -> "Gateway":
         """A gateway over the same crib that shows something else."""
-        return Gateway(self._crib, profile)
+        return Gateway(self.crib, profile)
 
     async def _answer(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
         """Put the real answer into the envelope of the stand-in's; never let an exception out as it is."""
         envelope = await call_next(ctx)
         if ctx.method == _ROOTS_CHANGED:
             for caller in self._callers.of_session(ctx):
-                await self._crib.roots_changed(caller)
+                await self.crib.roots_changed(caller)
         answer = self._answers.get(ctx.method)
         if answer is None or ctx.request_id is None:
             return envelope

@@ -7,14 +7,17 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict, Unpack
 
 import anyio
-from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from toolcrib.broker import Quota
 from toolcrib.crib import ConfigLike, Crib
 from toolcrib.errors import UsageError
+from toolcrib.gateway.authenticator import Authenticator
+from toolcrib.gateway.door import Door, DoorState, Rules
 from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.paths import with_profiles
 from toolcrib.gateway.signals import on_stop_signal
@@ -32,7 +35,8 @@ class HttpOptions(TypedDict, total=False):
     path: str
     allowed_hosts: Sequence[str]
     allowed_origins: Sequence[str]
-    max_body_bytes: int
+    max_body_bytes: int | None
+    allow_unauthenticated: bool
 
 
 def http_app(
@@ -42,7 +46,8 @@ def http_app(
     path: str = DEFAULT_PATH,
     allowed_hosts: Sequence[str] = (),
     allowed_origins: Sequence[str] = (),
-    max_body_bytes: int = DEFAULT_MAX_REQUEST_BODY_SIZE,
+    max_body_bytes: int | None = None,
+    allow_unauthenticated: bool = False,
 ) -> Starlette:
     """The gateway as an ASGI application: MCP at `path`, each profile at a path of its name below, and `/healthz`,
     which answers as soon as it serves.
@@ -54,16 +59,19 @@ def http_app(
         gateway: The gateway.
         host: The address that the application is going to be bound to.
         path: Where MCP is served.
-        allowed_hosts: Values of the `Host` header that are let in, beside those of the loopback addresses when
-            bound to one; a port is part of the value, and `:*` in its place stands for any.
+        allowed_hosts: Values of the `Host` header that are let in, beside those of the configuration and of the
+            loopback addresses when bound to one; a port is part of the value, and `:*` in its place stands for any.
         allowed_origins: The same for the `Origin` header that browsers send, such as `https://tools.example`;
             without any, the pages of the allowed hosts themselves.
-        max_body_bytes: Longest body of a request.
+        max_body_bytes: Longest body of a request; None takes the configured one.
+        allow_unauthenticated: Whether an address that other machines reach may be served without tokens.
 
     Raises:
-        UsageError: The host is no loopback address, and no hosts are allowed.
+        UsageError: The host is no loopback address, and no hosts are allowed, or nobody would be asked for a token.
+        StoreError: The file of tokens can't be read.
     """
-    hosts = [*allowed_hosts]
+    settings = gateway.crib.config.settings
+    hosts = [*settings.http.allowed_hosts, *allowed_hosts]
     if _is_loopback(host):
         hosts += [spelling for name in (*_LOOPBACK_NAMES, _in_url(host)) for spelling in (name, f"{name}:*")]
     elif not hosts:
@@ -71,19 +79,40 @@ def http_app(
             f"{host} can be reached from other machines, so the names that this server goes by must be given.",
             hint="Give the allowed hosts, such as tools.example:8931, or bind to 127.0.0.1.",
         )
-    origins = [*allowed_origins] or [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
-    security = TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    authenticator = Authenticator(settings.http, gateway.crib.tokens, path)
+    if not (allow_unauthenticated or _is_loopback(host) or authenticator.asks()):
+        raise UsageError(
+            f"{host} can be reached from other machines, and nobody would be asked for a token.",
+            hint="Make tokens with `toolcrib principals add NAME`, or say --allow-unauthenticated.",
+        )
+    origins = [*settings.http.allowed_origins, *allowed_origins] or [
+        f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")
+    ]
+    quota = Quota(settings.principals, "requests")
+    rules = Rules(
+        hosts,
+        origins,
+        settings.http.max_header_kb * 1024,
+        authenticator,
+        settings.http.oauth.scopes,
+        quota if quota.is_bound else None,
+    )
+    longest = max_body_bytes or settings.http.max_body_mb * 1024 * 1024
+    # The door has looked at `Host` and `Origin`.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
 
     def made(served: Gateway, at: str) -> Starlette:
         return served.server.streamable_http_app(
             streamable_http_path=at,
-            max_request_body_size=max_body_bytes,
+            max_request_body_size=longest,
             transport_security=security,
             host=host,
-            custom_starlette_routes=[Route("/healthz", _healthy)],
+            custom_starlette_routes=[Route("/healthz", _healthy), *authenticator.routes()],
         )
 
-    return with_profiles(gateway, path, made)
+    app = with_profiles(gateway, path, made)
+    app.add_middleware(Door, rules=rules, state=DoorState())
+    return app
 
 
 async def serve_http(

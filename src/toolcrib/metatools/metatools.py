@@ -58,6 +58,9 @@ CHANGES_META = "toolcrib/changes"
 UNSETTLED_META = "toolcrib/unsettled"
 """Member of a result's `_meta` that names an earlier call like it whose outcome is unknown."""
 
+_MOST_PRINCIPALS = 500
+"""Principals whose definitions are kept; made anew they are the same."""
+
 _MOST_DEFINITIONS = 500
 """Names in one request for details: more than any server that was recorded has tools."""
 
@@ -83,6 +86,8 @@ class MetaTools:
         """The definitions that a model sees: for one principal the same in every answer."""
         found = self._definitions.get(caller.principal)
         if found is None:
+            if len(self._definitions) >= _MOST_PRINCIPALS:
+                del self._definitions[next(iter(self._definitions))]
             settings = self._crib.config.settings
             found = self._definitions[caller.principal] = meta_tools(
                 self._crib.configured(caller),

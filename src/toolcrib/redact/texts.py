@@ -75,7 +75,7 @@ _TOKENS = re.compile(
         | AIza[\w-]{30,} | ya29\.[\w-]{16,}                            # Google
         | SG\.[\w-]{16,}\.[\w-]{16,}                                   # SendGrid
         | (?:hf_|npm_|pypi-|shpat_|shpss_|dop_v1_|lin_api_|figd_|ntn_|glc_|glsa_|nvapi-|tvly-|xai-|gsk_
-            |dckr_pat_)[\w-]{16,}
+            |dckr_pat_|tcrib_)[\w-]{16,}
     )
     """,
     re.VERBOSE | re.DOTALL | re.ASCII,
@@ -105,7 +105,7 @@ def _may_hold_any() -> Matches:
     """Says whether any net but the exact one has anything to look for in a text, a thousand times as quick as they."""
     tokens = (
         r"-----BEGIN|eyJ|[spr]k[-_]|gh[pousr]_|github_pat_|gl[a-z]{2,5}-|AKIA|ASIA|xox[a-z]-|xapp-|AIza|ya29\.|SG\."
-        "|hf_|npm_|pypi-|shpat_|shpss_|dop_v1_|lin_api_|figd_|ntn_|glc_|glsa_|nvapi-|tvly-|xai-|gsk_|dckr_pat_"
+        "|hf_|npm_|pypi-|shpat_|shpss_|dop_v1_|lin_api_|figd_|ntn_|glc_|glsa_|nvapi-|tvly-|xai-|gsk_|dckr_pat_|tcrib_"
     )
     return compile_pattern(f"{tokens}|://|(?i:{'|'.join(TELLING)}|basic)")
 

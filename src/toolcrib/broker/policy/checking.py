@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
+from toolcrib.broker.policy.principals import role_warnings
 from toolcrib.broker.policy.rules import Around, Globs, Rule, around_of, heads, is_wild
 from toolcrib.config import Config, PolicyRule, rule_label
 from toolcrib.errors import shown
@@ -20,10 +21,11 @@ _GLOBS = ("principals", "from_")
 
 
 def with_policy_warnings(config: Config) -> Config:
-    """The configuration, with what is odd about its rules among its warnings."""
-    if not config.settings.policy.rules:
-        return config
-    return replace(config, warnings=(*config.warnings, *policy_warnings(config)))
+    """The configuration, with what is odd about its rules and roles among its warnings."""
+    odd = [*role_warnings(config.settings)]
+    if config.settings.policy.rules:
+        odd += policy_warnings(config)
+    return replace(config, warnings=(*config.warnings, *odd)) if odd else config
 
 
 def policy_warnings(config: Config) -> Iterator[str]:

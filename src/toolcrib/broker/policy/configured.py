@@ -8,6 +8,7 @@ from toolcrib.broker.call import Call, Effect, Principal
 from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import judged, judged_by_name
 from toolcrib.broker.policy.lists import ServerLists
+from toolcrib.broker.policy.principals import PrincipalLists
 from toolcrib.broker.policy.rules import Facts, Kind, Rule, around_of
 from toolcrib.broker.policy.seam import ALLOW, Decision, ListedTool
 from toolcrib.config import Config, PolicySettings
@@ -51,9 +52,9 @@ class Explanation:
 
 
 class ConfiguredPolicy:
-    """Decides by a configuration: the servers' lists, `read_only`, the rules in their order, and where none of
-    them holds, the default: destructive calls that a script makes, or that come in over HTTP, ask; all others are
-    allowed.
+    """Decides by a configuration: the servers' lists, those of the principals, `read_only`, the rules in their order,
+    and where none of them holds, the default: destructive calls that a script makes, or that come in over HTTP, ask;
+    all others are allowed.
 
     Args:
         config: The configuration.
@@ -64,6 +65,7 @@ class ConfiguredPolicy:
     def __init__(self, config: Config, effects: EffectsOf, flow: DataFlow | None = None) -> None:
         around = around_of(config)
         self._lists = ServerLists.of({around.ids[key]: entry.options for key, entry in config.servers.items()})
+        self._principals = PrincipalLists(config.settings.principals, config.settings.roles)
         self._settings: PolicySettings = config.settings.policy
         self._rules = tuple(Rule(rule, number, around) for number, rule in enumerate(self._settings.rules, 1))
         self._effects = effects
@@ -75,6 +77,8 @@ class ConfiguredPolicy:
     def hides(self, principal: Principal, server: str, tool: ListedTool | None) -> bool:
         """See `Policy.hides`: a tool is hidden where a rule that always holds for it denies it, before any that
         could allow it or ask."""
+        if self._principals.hides(principal, server, None if tool is None else tool.id):
+            return True
         if tool is not None:
             if self._lists.reason(server, tool.name) is not None:
                 return True
@@ -121,6 +125,11 @@ class ConfiguredPolicy:
         if reason is not None:
             return _end(steps, Decision("deny", reason, "lists"))
         steps.append(Step("lists", "deny", "the lists of its server leave it in"))
+        denied = self._principals.denied(call)
+        if denied is not None:
+            return _end(steps, denied)
+        if self._principals.concern(call.caller.principal):
+            steps.append(Step("principals", "deny", "the lists of its principal leave it in"))
         if self._settings.read_only:
             if call.effect != "read":
                 return _end(steps, _not_read(call))
@@ -138,6 +147,9 @@ class ConfiguredPolicy:
         reason = None if call.tool is None else self._lists.reason(call.source, call.tool.name)
         if reason is not None:
             return Decision("deny", reason, "lists")
+        denied = self._principals.denied(call)
+        if denied is not None:
+            return denied
         return _not_read(call) if self._settings.read_only and call.effect != "read" else None
 
     def _by_rules(self, call: Call) -> Decision | None:

@@ -1,0 +1,203 @@
+"""The door of the HTTP server: what is refused before anything of a request is read, and whose the rest is."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+from mcp.server.auth.provider import AccessToken
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from toolcrib.broker import Principal, Quota, RateLimitedError, whole_seconds
+from toolcrib.errors import StoreError
+from toolcrib.gateway.bearer import Holder
+from toolcrib.gateway.callers import PRINCIPAL_SCOPE
+
+PROBES = frozenset({"/healthz", "/readyz"})
+"""Paths that tell a supervisor whether the server lives; they say nothing else, and are for everybody."""
+
+METADATA_PATH = "/.well-known/oauth-protected-resource"
+"""Where clients look up who gives tokens (RFC 9728, 3); the path of the resource may follow."""
+
+METRICS_PATH = "/metrics"
+
+_MOST_HEADERS = 200
+_BEARER = "bearer "
+_MOST_USERS = 1_000
+
+
+class Teller(Protocol):
+    """Tells whom a token lets in; see `Authenticator`."""
+
+    def asks(self) -> bool:
+        """Whether a token is needed."""
+        ...
+
+    async def holder(self, token: str) -> Holder | None:
+        """Whom a token lets in."""
+        ...
+
+    def challenge(self, scope: Scope) -> Mapping[str, str]:
+        """What tells a client where to get one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What a request has to be to be let in.
+
+    Attributes:
+        hosts: What `Host` may be; `NAME:*` is any port.
+        origins: What `Origin` may be, where a browser sends one.
+        max_header_bytes: Of all headers together.
+        authenticator: Tells whom a token lets in.
+        scopes: Scopes that tokens need.
+        quota: How many requests a principal may make; None sets no bound.
+    """
+
+    hosts: Sequence[str]
+    origins: Sequence[str]
+    max_header_bytes: int
+    authenticator: Teller
+    scopes: Sequence[str] = ()
+    quota: Quota | None = None
+
+
+@dataclass(slots=True)
+class DoorState:
+    """What the door is told while it serves.
+
+    Attributes:
+        draining: Whether the server is about to end: nobody new is let in.
+    """
+
+    draining: bool = False
+
+
+class Door:
+    """An ASGI application behind checks, in this order: size of headers, `Host`, `Origin`, whether the server is
+    about to end, token, and how often its holder asks. The body of a request that is refused is not read.
+
+    Args:
+        app: The application.
+        rules: See `Rules`.
+        state: See `DoorState`.
+    """
+
+    def __init__(self, app: ASGIApp, rules: Rules, state: DoorState) -> None:
+        self._app = app
+        self._rules = rules
+        self._state = state
+        self._hosts = _Names(rules.hosts)
+        self._origins = _Names(rules.origins)
+        self._users: dict[Principal, AuthenticatedUser] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or refuse it."""
+        if scope["type"] == "http" and scope["path"] not in PROBES:
+            refusal = await self._refusal(scope)
+            if refusal is not None:
+                await refusal(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+        size = sum(len(name) + len(value) + 4 for name, value in headers)
+        if size > self._rules.max_header_bytes or len(headers) > _MOST_HEADERS:
+            return _refused(431, "The headers of this request are too large.")
+        hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
+        if len(hosts) != 1 or not self._hosts.have(hosts[0]):
+            return _refused(421, "This server does not go by that name.")
+        origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
+        if any(not self._origins.have(each) for each in origins):
+            return _refused(403, "Pages of this origin are not let in.")
+        if scope["path"] == METRICS_PATH or scope["path"].startswith(METADATA_PATH):
+            return None
+        if self._state.draining:
+            return _refused(503, "This server is about to end.", {"Retry-After": "5"})
+        return await self._unknown(scope)
+
+    async def _unknown(self, scope: Scope) -> Response | None:
+        """A refusal of whoever does not say who it is, or asks too often."""
+        try:
+            principal = await self._principal(scope)
+        except StoreError:
+            return _refused(503, "Who is let in can't be told just now.")
+        if isinstance(principal, Response):
+            return principal
+        if self._rules.quota is not None:
+            try:
+                self._rules.quota.take(principal)
+            except RateLimitedError as error:
+                return _refused(429, str(error), {"Retry-After": str(whole_seconds(error.wait))})
+        return None
+
+    async def _principal(self, scope: Scope) -> Principal | Response:
+        """Who is let in, or a refusal."""
+        teller = self._rules.authenticator
+        if not teller.asks():
+            return Principal()
+        token = token_of(scope)
+        if token is None:
+            return self._challenge(scope, 401)
+        holder = await teller.holder(token)
+        if holder is None:
+            return self._challenge(scope, 401, "invalid_token", "The token is not, or no longer, valid.")
+        if holder.missing:
+            missing = " ".join(holder.missing)
+            return self._challenge(scope, 403, "insufficient_scope", f"The token lacks scopes: {missing}.")
+        scope[PRINCIPAL_SCOPE] = holder.principal
+        scope["user"] = self._user(holder.principal)
+        return holder.principal
+
+    def _user(self, principal: Principal) -> AuthenticatedUser:
+        """Whom the SDK takes for the owner of a session: nobody else may use it."""
+        user = self._users.get(principal)
+        if user is None:
+            if len(self._users) >= _MOST_USERS:
+                self._users.clear()
+            user = AuthenticatedUser(AccessToken(token="", client_id=principal.name, scopes=[]))
+            self._users[principal] = user
+        return user
+
+    def _challenge(self, scope: Scope, status: int, error: str = "", why: str = "") -> Response:
+        """A refusal that says how to get a token (RFC 6750, 3; RFC 9728, 5.1)."""
+        members = {"error": error, "error_description": why} if error else {}
+        members |= self._rules.authenticator.challenge(scope)
+        if self._rules.scopes:
+            members["scope"] = " ".join(self._rules.scopes)
+        told = ", ".join(f'{name}="{value}"' for name, value in (members or {"realm": "toolcrib"}).items())
+        return _refused(status, why or "A bearer token is needed.", {"WWW-Authenticate": f"Bearer {told}"}, error)
+
+
+def token_of(scope: Scope) -> str | None:
+    """The token of a request; None where it has none, or several."""
+    given = [value for name, value in scope["headers"] if name == b"authorization"]
+    if len(given) != 1:
+        return None
+    text = given[0].decode("latin-1")
+    return text[len(_BEARER) :].strip() or None if text[: len(_BEARER)].lower() == _BEARER else None
+
+
+class _Names:
+    """Hosts or origins, some of them with any port; upper and lower case are one (RFC 9110, 4.2.3)."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        lower = [each.lower() for each in names]
+        self._exact = frozenset(lower)
+        self._any_port = frozenset(each.removesuffix(":*") for each in lower if each.endswith(":*"))
+
+    def have(self, name: str) -> bool:
+        name = name.lower()
+        if name in self._exact:
+            return True
+        before, colon, port = name.rpartition(":")
+        return bool(colon) and before in self._any_port and port.isascii() and port.isdigit()
+
+
+def _refused(status: int, why: str, headers: Mapping[str, str] | None = None, error: str = "") -> Response:
+    body: dict[str, Any] = {"error": error, "error_description": why} if error else {"error": why}
+    return Response(json.dumps(body), status, dict(headers or {}), media_type="application/json")
