@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.setup-stamp
 
-.PHONY: setup demo test slow check format lint types imports real conformance bench docs lock clean
+.PHONY: setup demo test slow check format lint types imports real llm conformance bench docs lock clean
 
 setup: $(STAMP)
 
@@ -45,6 +45,11 @@ conformance: setup
 	$(BIN)/python tests/real/install.py conformance
 	$(BIN)/python tests/conformance/run.py $(LEGS)
 
+# Downloads 1.1 GB once, and asks a real small model; not part of any other target.
+llm: setup
+	$(BIN)/python -m bench.llm.install
+	$(BIN)/python -m bench.llm
+
 # Each of these says what it needs; `make bench` takes the better part of an hour, most of it for retrieval and scale.
 BENCHES := tokens gateway lifecycle broker scripts surfaces retrieval scale
 .PHONY: $(BENCHES:%=bench-%)
@@ -63,4 +68,4 @@ lock: setup
 	  --no-emit-find-links --group dev --all-extras pyproject.toml --output-file requirements.lock
 
 clean:
-	rm -rf .venv .real .bench site build dist .pytest_cache .ruff_cache
+	rm -rf .venv .real .bench .llm site build dist .pytest_cache .ruff_cache

@@ -53,7 +53,7 @@ async def test_a_call_and_its_answer_go_over_the_wire(crib: Crib, calls: list[An
     system, question, turn, result = double.bodies[1]["messages"]
     assert (system, question) == ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "1 + 2?"})
     assert (turn["content"], turn["tool_calls"][0]["function"]) == (
-        None,
+        "",
         {"name": "local__add", "arguments": '{"a":1,"b":2}'},
     )
     assert result == {"role": "tool", "tool_call_id": turn["tool_calls"][0]["id"], "content": "3"}

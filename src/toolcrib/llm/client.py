@@ -15,13 +15,15 @@ from toolcrib.llm.choice import DEFAULT_SHARE, chosen_surface
 from toolcrib.llm.conversation import Conversation
 from toolcrib.llm.deferred import DeferredToolManager, crib_of
 from toolcrib.llm.events import ChatResponse, ClientEvent
-from toolcrib.llm.exchange import Exchange, Limits
+from toolcrib.llm.exchange import MOST_SIDE_ROUNDS, Exchange, Limits
+from toolcrib.llm.guide import Guide, StepAccountant
 from toolcrib.llm.naming import provider_by_name
 from toolcrib.llm.provider import Provider
 from toolcrib.llm.surfaces import (
     AllTools,
     DeferredTools,
     Descriptions,
+    GuidedTools,
     NativeTools,
     SearchTools,
     Surface,
@@ -59,6 +61,8 @@ class LlmClient:
         threshold: Share of the model's window up to which all definitions are told, 0.01 to 0.05.
         resources: Give the model two tools that list and read what the servers offer to read, where one offers any.
         trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
+        guided: On the surface `search`, for small models: the order of steps is fixed, and the model is held to the
+            names that were found and to the schema of the tool that it chose.
 
     Raises:
         UsageError: What is given does not go together, or the provider's name is not known.
@@ -82,6 +86,7 @@ class LlmClient:
         threshold: float = DEFAULT_SHARE,
         resources: bool = True,
         trim: bool = False,
+        guided: bool = False,
     ) -> None:
         if crib is not None and mcp_client is not None:
             raise UsageError("An LlmClient takes a crib or an mcp_client, not both.")
@@ -89,13 +94,15 @@ class LlmClient:
             raise UsageError(
                 f'use_deferred_loading selects the surface "deferred", not "{surface}".', hint="Leave one of them out."
             )
+        if guided and (use_deferred_loading or surface not in (None, "search")):
+            raise UsageError('Guided steps are those of the surface "search".', hint="Leave the other surface out.")
         self.provider = provider_by_name(llm_provider) if isinstance(llm_provider, str) else llm_provider
         self.deferred = DeferredToolManager() if use_deferred_loading else None
         self.conversation = Conversation(system)
         self._crib = crib
         self._owns_crib = crib is None
         self._clients = mcp_client
-        self._wanted: SurfaceName | None = "deferred" if use_deferred_loading else surface
+        self._wanted: SurfaceName | None = "deferred" if use_deferred_loading else "search" if guided else surface
         self._descriptions: Descriptions = descriptions
         self._budget = result_budget
         self._threshold = threshold
@@ -104,8 +111,12 @@ class LlmClient:
         self._surfaces: dict[SurfaceName, Surface] = {}
         self._gates: dict[str, anyio.Semaphore] = {}
         self._opening = anyio.Lock()
-        self._accountant = Accountant(media=self.provider.traits.media)
-        self._limits = Limits(_clamped(max_tool_rounds), max(1, max_parallel_calls), max_repairs, max_output, trim)
+        rounds = _clamped(max_tool_rounds)
+        # Each call of a guided model takes two steps before it.
+        side = MOST_SIDE_ROUNDS + 2 * rounds if guided else MOST_SIDE_ROUNDS
+        self._limits = Limits(rounds, max(1, max_parallel_calls), max_repairs, max_output, trim, side)
+        self._guide = Guide(self.provider) if guided else None
+        self._accountant = StepAccountant(self._guide) if self._guide else Accountant(media=self.provider.traits.media)
         if surface == "native" and not self.provider.traits.references:
             self._wanted = "search"
 
@@ -175,7 +186,7 @@ class LlmClient:
         # A lock would have to be released by the task that took it, which may not be the one that ends a stream.
         async with self._gates.setdefault(spoken.id, anyio.Semaphore(1)):
             surface = await self._surface(spoken)
-            exchange = Exchange(self.provider, surface, spoken, self._limits, self._accountant)
+            exchange = Exchange(self._guide or self.provider, surface, spoken, self._limits, self._accountant)
             async with aclosing(exchange.run(text)) as events:
                 async for event in events:
                     yield event
@@ -216,7 +227,7 @@ class LlmClient:
             case "native":
                 return NativeTools(crib, **shared)
             case "search":
-                return SearchTools(crib, **shared)
+                return (GuidedTools if self._guide else SearchTools)(crib, **shared)
 
 
 class _Shared(TypedDict):

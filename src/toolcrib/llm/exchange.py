@@ -40,6 +40,7 @@ class Limits:
         parallel: Calls made at the same time.
         repairs: How often one tool's call may be mended before the mistake counts as a round.
         max_output: Most tokens of one answer; None leaves it to the provider.
+        side_rounds: Rounds made only of looking things up and mending calls.
         trim: Whether a conversation that grows too long is cut at its beginning, rather than ended by an error.
     """
 
@@ -48,6 +49,7 @@ class Limits:
     repairs: int = 1
     max_output: int | None = None
     trim: bool = False
+    side_rounds: int = MOST_SIDE_ROUNDS
 
 
 @dataclass(slots=True)
@@ -153,7 +155,7 @@ class Exchange:
     @property
     def _used_up(self) -> bool:
         """Whether the model may call no more tools, and is asked for what it has."""
-        return self._rounds >= self.limits.rounds or self._side_rounds >= MOST_SIDE_ROUNDS
+        return self._rounds >= self.limits.rounds or self._side_rounds >= self.limits.side_rounds
 
     def _request(self) -> Request:
         choice: ToolChoice = "none" if self._used_up else "auto"

@@ -45,6 +45,8 @@ class Request:
         tools: What it may call.
         tool_choice: Whether it may.
         max_output: Most tokens of the answer; None leaves it to the provider.
+        forced: The one tool that it has to call, with `auto`; empty leaves it free.
+        shape: A JSON Schema that the answer's words are held to; only for a provider that `constrains`.
     """
 
     messages: tuple[Message, ...]
@@ -52,6 +54,8 @@ class Request:
     tools: tuple[ToolSpec, ...] = ()
     tool_choice: ToolChoice = "auto"
     max_output: int | None = None
+    forced: str = ""
+    shape: JsonObject | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +129,14 @@ class Traits:
         binds_reasoning: Whether a turn that holds reasoning must stay where it is once results followed it.
         references: Whether a result may refer to tools that were held back (`ToolSpec.deferred`).
         media: Whether images may stand in results.
+        constrains: Whether an answer can be held to a JSON Schema (`Request.shape`).
     """
 
     window: int
     binds_reasoning: bool = False
     references: bool = False
     media: bool = False
+    constrains: bool = False
 
 
 class Provider(Protocol):

@@ -42,10 +42,19 @@ def check(body: dict[str, Any], headers: dict[str, str]) -> None:
         _tools(tools)
     elif "tool_choice" in body:
         raise refuse("tool_choice: may only be specified while providing tools")
+    _choice(body)
     _cache(body)
     _messages(body["messages"], {tool["name"] for tool in tools or []}, tools is not None)
     if len(json.dumps(body["messages"])) / 4 > WINDOW:
         raise refuse(f"prompt is too long: 210000 tokens > {WINDOW} maximum")
+
+
+def _choice(body: dict[str, Any]) -> None:
+    choice = body.get("tool_choice") or {"type": "auto"}
+    if choice["type"] in ("any", "tool") and (body.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
+        raise refuse("Thinking may not be enabled when tool_choice forces tool use.")
+    if choice["type"] == "tool" and choice["name"] not in {tool["name"] for tool in body["tools"]}:
+        raise refuse(f"tool_choice: Tool '{choice['name']}' not found in provided tools")
 
 
 def _tools(tools: list[dict[str, Any]]) -> None:

@@ -32,6 +32,12 @@ def check_body(body: dict[str, Any]) -> None:
             raise refuse(f"Duplicate function declaration found: {name}")
     if len(names) > 128:
         raise refuse("Too many function declarations.")
+    calling = (body.get("toolConfig") or {}).get("functionCallingConfig") or {}
+    allowed = calling.get("allowedFunctionNames") or []
+    if allowed and calling.get("mode") != "ANY":
+        raise refuse("allowed_function_names should be set only when the function calling mode is ANY.")
+    if set(allowed) - set(names):
+        raise refuse("allowed_function_names should be a subset of the declared functions.")
     _contents(body["contents"])
     if len(json.dumps(body["contents"])) / 4 > 1_048_576:
         raise refuse("The input token count exceeds the maximum number of tokens allowed 1048576.")

@@ -6,6 +6,7 @@ from typing import Any
 
 from doubles import openai_rules as rules
 from doubles.openai_rules import refuse
+from doubles.serving import Refusal
 
 MEMBERS = {
     "model", "messages", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options", "temperature",
@@ -27,9 +28,53 @@ def check_body(body: dict[str, Any]) -> None:
         _tools(tools)
     elif "tool_choice" in body or "parallel_tool_calls" in body:
         raise refuse("'tool_choice' is only allowed when 'tools' are specified.")
+    rules.forced(body.get("tool_choice"), [tool["function"]["name"] for tool in tools or []])
+    _format(body.get("response_format") or {"type": "text"})
     _messages(body["messages"])
     if len(json.dumps(body["messages"])) / 4 > 128_000:
         raise refuse("This model's maximum context length is 128000 tokens.", "context_length_exceeded", "messages")
+
+
+GRAMMAR = {
+    "type", "enum", "const", "properties", "required", "items", "additionalProperties", "anyOf", "allOf", "$ref",
+    "$defs", "definitions", "minItems", "format",
+}  # fmt: skip
+"""Keywords that the grammars of llama.cpp, xgrammar (vLLM) and Ollama all know; one refuses what another ignores."""
+
+
+def _format(given: dict[str, Any]) -> None:
+    if given["type"] not in ("text", "json_object", "json_schema"):
+        raise refuse(f"Invalid value: '{given['type']}'.", param="response_format.type")
+    if given["type"] == "json_schema":
+        if not rules.NAME.fullmatch(given["json_schema"].get("name", "")):
+            raise refuse("Missing required parameter: 'response_format.json_schema.name'.")
+        _grammar(given["json_schema"]["schema"])
+
+
+def _grammar(schema: Any) -> None:
+    unknown = set(schema) - GRAMMAR
+    if unknown:
+        raise refuse(f"JSON schema conversion failed: Unrecognized schema: {unknown}")
+    for keyword in ("properties", "$defs", "definitions"):
+        for inner in schema.get(keyword, {}).values():
+            _grammar(inner)
+    for keyword in ("anyOf", "allOf"):
+        for inner in schema.get(keyword, []):
+            _grammar(inner)
+    if "items" in schema:
+        _grammar(schema["items"])
+
+
+def check_llama_cpp_python(body: dict[str, Any], headers: dict[str, str]) -> None:
+    """What the server of llama-cpp-python 0.3.36 refuses beyond that, and what its template loses without a word."""
+    given = body.get("response_format") or {"type": "text"}
+    if given["type"] not in ("text", "json_object"):
+        raise Refusal(422, {"detail": [{"msg": "Input should be 'text' or 'json_object'"}]})
+    for message in body["messages"]:
+        if message["content"] is None:
+            raise Refusal(500, {"error": {"message": "content: Input should be a valid string", "type": "internal"}})
+        if message["role"] == "tool":
+            raise AssertionError("this server drops messages of role tool from the prompt")
 
 
 def _tools(tools: list[dict[str, Any]]) -> None:
@@ -144,6 +189,11 @@ def answer(words: str = "", *calls: tuple[str, Any, str], ways: Ways = OPENAI, *
         details = {"prompt_tokens_details": {"cached_tokens": 4}}
         chunks.append({**_chunk({}), "choices": [], "usage": {**usage, **details}})
     return [*chunks, "[DONE]"]
+
+
+def answer_end(reason: str) -> dict[str, Any]:
+    """The chunk with which an answer ends."""
+    return _chunk({}, reason)
 
 
 def _call_chunks(index: int, name: str, arguments: Any, call_id: str, ways: Ways) -> list[Any]:

@@ -36,6 +36,7 @@ def check_body(body: dict[str, Any]) -> None:
         if tool.get("defer_loading") and not any(each["type"] == "tool_search" for each in body["tools"]):
             raise refuse("Deferred tools need a tool_search tool.")
     rules.unique(names)
+    rules.forced(body.get("tool_choice"), names)
     _items(body["input"], searches=searches)
     if len(json.dumps(body["input"])) / 4 > 1_000_000:
         raise refuse("Your input exceeds the context window of this model.", "context_length_exceeded", "input")

@@ -54,3 +54,11 @@ def function(where: str, tool: dict[str, Any]) -> None:
 def unique(names: list[str]) -> None:
     if len(set(names)) != len(names):
         raise refuse("Tool names must be unique.", "invalid_value")
+
+
+def forced(choice: Any, names: list[str]) -> None:
+    """The rules for a tool that has to be called: it must be one of those that are told of."""
+    if isinstance(choice, dict):
+        name = choice.get("name") or choice["function"]["name"]
+        if choice["type"] != "function" or name not in names:
+            raise refuse(f"Tool choice '{name}' not found in 'tools' parameter.", param="tool_choice")

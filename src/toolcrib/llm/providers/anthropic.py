@@ -100,7 +100,7 @@ class AnthropicProvider:
             body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]
-            body["tool_choice"] = _CHOICES[request.tool_choice]
+            body["tool_choice"] = self._choice(request)
             if "system" not in body:
                 _mark_last(body["tools"])
         if messages:
@@ -108,6 +108,13 @@ class AnthropicProvider:
         if self._thinking is not None:
             body["thinking"] = self._thinking
         return body
+
+    def _choice(self, request: Request) -> JsonObject:
+        """Whether tools may be called, or must; while it thinks, the API lets no call be demanded."""
+        thinks = (self._thinking or {}).get("type") in ("enabled", "adaptive")
+        if thinks and (request.forced or request.tool_choice == "required"):
+            return _CHOICES["auto"]
+        return {"type": "tool", "name": request.forced} if request.forced else _CHOICES[request.tool_choice]
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent]:
         """See `Provider.stream`."""

@@ -82,7 +82,9 @@ class GeminiProvider:
             body["systemInstruction"] = {"parts": [{"text": request.system}]}
         if request.tools:
             body["tools"] = [{"functionDeclarations": [_declaration(tool) for tool in request.tools]}]
-            body["toolConfig"] = {"functionCallingConfig": {"mode": _MODES[request.tool_choice]}}
+            forced = {"mode": "ANY", "allowedFunctionNames": [request.forced]}
+            choice = forced if request.forced else {"mode": _MODES[request.tool_choice]}
+            body["toolConfig"] = {"functionCallingConfig": choice}
         if request.max_output is not None:
             body["generationConfig"] = {"maxOutputTokens": request.max_output}
         return body

@@ -7,15 +7,16 @@ theirs are missing, and members that only the server understands go back to it u
 
 import json
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from typing import cast
+from typing import Literal, cast
 
-from openai import APIError, AsyncOpenAI
+from openai import NOT_GIVEN, APIError, AsyncOpenAI
 
 from toolcrib.catalog import JsonObject
 from toolcrib.llm.messages import Kept, Message, Part, Text, ToolResult, ToolUse
 from toolcrib.llm.naming import LlmConfiguration
 from toolcrib.llm.provider import (
     BrokenAnswerError,
+    ProviderError,
     ProviderEvent,
     Request,
     Stop,
@@ -34,10 +35,18 @@ from toolcrib.schema.ids import short_hash
 
 DEFAULT_MODEL = "gpt-4.1"
 
+Constraint = Literal["json_schema", "json_object", "none"]
+"""How a server is told what an answer is held to."""
+
 _NAME = "openai-chat"
 _STOPS: Mapping[str, Stop] = {"stop": "end", "tool_calls": "tool_use", "length": "length", "content_filter": "refused"}
 _THINKING = ("reasoning_content", "reasoning")
 """Members of a delta in which servers give their model's reasoning."""
+
+
+_NOT_HELD = (
+    'If the server can\'t hold answers to a schema this way, make the provider with constraint="json_object" or "none".'
+)
 
 
 class ChatProvider:
@@ -47,15 +56,29 @@ class ChatProvider:
         configuration: Model, key (else `OPENAI_API_KEY`) and address, such as `http://localhost:11434/v1`.
         window: Tokens that the model has room for; None takes it from the model's name.
         max_retries: How often the SDK repeats a request that failed for a while.
+        constraint: How the server is told what an answer is held to, as `response_format` or not at all; servers of
+            one's own are told by `json_schema`, as llama.cpp, vLLM, Ollama and LM Studio take it, and OpenAI's not.
+            `json_object` is the way of llama-cpp-python's server.
+        timeout: Seconds to wait for the server's next word; None leaves it to the SDK, which waits ten minutes.
     """
 
-    def __init__(self, configuration: LlmConfiguration, *, window: int | None = None, max_retries: int = 2) -> None:
+    def __init__(
+        self,
+        configuration: LlmConfiguration,
+        *,
+        window: int | None = None,
+        max_retries: int = 2,
+        constraint: Constraint | None = None,
+        timeout: float | None = None,
+    ) -> None:
         self._model = configuration.model or DEFAULT_MODEL
         self._window = window or window_of(self._model)
         # Servers of one's own want no key, and the SDK wants one.
         key = configuration.api_key or ("none" if configuration.base_url else None)
         self._own = configuration.base_url is None
-        self._client = AsyncOpenAI(api_key=key, base_url=configuration.base_url, max_retries=max_retries)
+        self._constraint: Constraint = constraint or ("none" if self._own else "json_schema")
+        waits = NOT_GIVEN if timeout is None else timeout
+        self._client = AsyncOpenAI(api_key=key, base_url=configuration.base_url, max_retries=max_retries, timeout=waits)
 
     @property
     def name(self) -> str:
@@ -70,7 +93,7 @@ class ChatProvider:
     @property
     def traits(self) -> Traits:
         """See `Provider.traits`."""
-        return Traits(self._window)
+        return Traits(self._window, constrains=self._constraint != "none")
 
     def payload(self, request: Request) -> JsonObject:
         """See `Provider.payload`."""
@@ -79,7 +102,11 @@ class ChatProvider:
         body: JsonObject = {"model": self._model, "messages": messages, "stream_options": {"include_usage": True}}
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]
-            body["tool_choice"] = request.tool_choice
+            forced = {"type": "function", "function": {"name": request.forced}}
+            body["tool_choice"] = forced if request.forced else request.tool_choice
+        if request.shape is not None and self._constraint != "none":
+            body["response_format"] = _format(request.shape, self._constraint)
+            body["temperature"] = 0
         if request.max_output is not None:
             body["max_completion_tokens" if self._own else "max_tokens"] = request.max_output
         return body
@@ -93,7 +120,10 @@ class ChatProvider:
                     for event in answer.take(chunk.to_dict(mode="json", warnings=False)):
                         yield event
         except (APIError, ValueError) as error:
-            raise provider_error(_NAME, error) from error
+            failed = provider_error(_NAME, error)
+            if request.shape is not None and type(failed) is ProviderError and not failed.hint:
+                failed.hint = _NOT_HELD
+            raise failed from error
         yield answer.turn()
 
     async def close(self) -> None:
@@ -184,6 +214,12 @@ def _usage(counts: JsonObject) -> Usage:
     return Usage(counts.get("prompt_tokens") or 0, counts.get("completion_tokens") or 0, cache_read=read)
 
 
+def _format(shape: JsonObject, constraint: Constraint) -> JsonObject:
+    if constraint == "json_object":
+        return {"type": "json_object", "schema": shape}
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": shape}}
+
+
 def _tool(tool: ToolSpec) -> JsonObject:
     function: JsonObject = {"name": tool.name, "parameters": rooted(tool.input_schema)}
     if tool.description:
@@ -200,7 +236,8 @@ def _messages(message: Message) -> Iterable[JsonObject]:
         if message.text.strip():
             yield {"role": "user", "content": message.text}
         return
-    written: JsonObject = {"role": "assistant", "content": message.text or None}
+    # Null is what OpenAI's own answers have here, and llama-cpp-python's server fails on it.
+    written: JsonObject = {"role": "assistant", "content": message.text}
     for part in message.parts:
         if isinstance(part, Kept) and part.provider == _NAME:
             written |= part.data

@@ -81,7 +81,8 @@ class OpenAIProvider:
         told = [_tool(tool) for tool in request.tools if not tool.deferred]
         if told:
             body["tools"] = told
-            body["tool_choice"] = request.tool_choice
+            forced = {"type": "function", "name": request.forced}
+            body["tool_choice"] = forced if request.forced else request.tool_choice
         if request.max_output is not None:
             body["max_output_tokens"] = request.max_output
         return body

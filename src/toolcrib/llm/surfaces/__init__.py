@@ -2,6 +2,7 @@
 
 from toolcrib.llm.surfaces.base import Answer, Kind, Surface, SurfaceName
 from toolcrib.llm.surfaces.direct import AllTools, DeferredTools, Descriptions
+from toolcrib.llm.surfaces.guided import GuidedTools
 from toolcrib.llm.surfaces.native import NativeTools
 from toolcrib.llm.surfaces.search import SearchTools
 
@@ -10,6 +11,7 @@ __all__ = [
     "Answer",
     "DeferredTools",
     "Descriptions",
+    "GuidedTools",
     "Kind",
     "NativeTools",
     "SearchTools",

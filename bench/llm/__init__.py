@@ -1,0 +1,1 @@
+"""A real small model with the tools of a crib: `python -m bench.llm`."""
