@@ -31,8 +31,8 @@ SYSTEM = "You help with the tools that a search finds, one step at a time. Each 
 _ASKS: dict[Kind, str] = {
     "search": 'Write {"query": "…"}: in a few words, what a tool must do to help with this.',
     "choose": f'Write {{"tool": "…"}}: the name of the tool that does what is asked for, or "{NONE}".',
-    "write": "Write the arguments of the call as one JSON object. Take each value from the user's words as it stands; the "
-    "work is the tool's.",
+    "write": "Write the arguments of the call as one JSON object. Take each value from the user's words as it stands; "
+    "the work is the tool's.",
     "decide": 'Write {"next": "answer"} if that is enough to answer the user, or {"next": "search", "query": "…"} if '
     "another tool has to be called first.",
     "answer": "Now answer the user, in plain words.",
