@@ -14,7 +14,8 @@ import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.mcpserver import MCPServer
 
-from toolcrib.errors import AuthRequiredError, ServerStartError, UnknownOutcomeError
+from toolcrib.catalog import RequestContext
+from toolcrib.errors import AuthRequiredError, ProtocolError, ServerStartError, UnknownOutcomeError
 
 pytestmark = pytest.mark.anyio
 
@@ -269,3 +270,118 @@ async def test_an_answer_that_breaks_off_is_an_unknown_outcome(open_pool, call):
     async with answering(Session(hangs_up=True)) as url, open_pool(one={"type": "http", "url": url}) as opened:
         with anyio.fail_after(QUICK), pytest.raises(UnknownOutcomeError):
             await call(opened["one"], "any")
+
+
+class Stateless:
+    """Answers as a server of 2026-07-28 over HTTP; `calls` gives the response to a call, from its id."""
+
+    def __init__(self, calls: Callable[[Any], bytes | None]) -> None:
+        self.calls = calls
+        self.methods: list[str] = []
+
+    def __call__(self, method: str, headers: dict[str, str], message: Any) -> bytes | None:
+        self.methods.append(message["method"])
+        if message["method"] == "tools/call":
+            return self.calls(message)
+        common = {"resultType": "complete", "ttlMs": 0, "cacheScope": "public"}
+        results = {
+            "server/discover": {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}},
+            "tools/list": {"tools": []},
+        }
+        return answer_to(message["id"], {**common, **results[message["method"]]})
+
+
+def answer_to(number: Any, result: Any) -> bytes:
+    body = json.dumps({"jsonrpc": "2.0", "id": number, "result": result}).encode()
+    return response("200 OK", body, content_type="application/json")
+
+
+def told_by_events(*messages: Any) -> bytes:
+    events = "".join(f"event: message\ndata: {json.dumps(each)}\n\n" for each in messages)
+    return response("200 OK", events.encode(), content_type="text/event-stream")
+
+
+async def test_an_answer_of_the_stateless_era_may_be_one_document_or_events_with_progress(open_pool, call):
+    said: list[tuple[float, float | None, str | None]] = []
+
+    async def on_progress(done: float, total: float | None, text: str | None) -> None:
+        said.append((done, total, text))
+
+    def by_events(message: Any) -> bytes:
+        progress = {"progressToken": message["params"]["_meta"]["progressToken"], "progress": 1, "total": 2}
+        return told_by_events(
+            {"jsonrpc": "2.0", "method": "notifications/progress", "params": progress},
+            {"jsonrpc": "2.0", "id": message["id"], "result": {"content": [], "kept": ["as", "sent"]}},
+        )
+
+    server = Stateless(lambda message: answer_to(message["id"], {"content": [], "kept": 1}))
+    async with answering(server) as url, open_pool(one={"type": "http", "url": url}) as opened:
+        assert (await call(opened["one"], "any"))["kept"] == 1
+        server.calls = by_events
+        context = RequestContext(on_progress=on_progress)
+        result = await opened["one"].request("tools/call", {"name": "any", "arguments": {}}, context)
+    assert result["kept"] == ["as", "sent"]
+    assert said == [(1.0, 2.0, None)]
+    assert server.methods == ["server/discover", "tools/list", "tools/call", "tools/call"]
+
+
+@pytest.mark.parametrize(
+    ("calls", "error", "words"),
+    [
+        (lambda message: answer_to(999, {"content": []}), ProtocolError, "neither a result nor an error"),
+        (lambda message: response("500 Internal Server Error"), UnknownOutcomeError, "HTTP status 500"),
+        (lambda message: None, UnknownOutcomeError, "ended its connection"),
+        (lambda message: told_by_events(), UnknownOutcomeError, "ended its connection"),
+        (lambda message: response("200 OK", b"{", content_type="application/json"), ProtocolError, "neither a result"),
+    ],
+    ids=["to-another-request", "status-500", "hung-up", "no-event", "no-json"],
+)
+async def test_a_call_of_the_stateless_era_that_is_not_answered_is_told_at_once(open_pool, call, calls, error, words):
+    server = Stateless(calls)
+    async with answering(server) as url, open_pool(one={"type": "http", "url": url}) as opened:
+        with anyio.fail_after(QUICK), pytest.raises(error, match=words):
+            await call(opened["one"], "any")
+        server.calls = lambda message: answer_to(message["id"], {"content": [], "after": True})
+        with anyio.fail_after(QUICK):  # and the server can be used on
+            assert (await call(opened["one"], "any"))["after"]
+
+
+async def test_cancelling_a_call_of_the_stateless_era_closes_its_response(open_pool):
+    # Specification 2026-07-28, transports, Streamable HTTP: that is how a request is cancelled.
+    called, hung_up = anyio.Event(), anyio.Event()
+    discover = Stateless(lambda message: None)
+
+    async def handle(stream: anyio.abc.SocketStream) -> None:
+        async with stream:
+            with anyio.CancelScope():
+                while True:
+                    try:
+                        received = await stream.receive()
+                    except (anyio.EndOfStream, anyio.BrokenResourceError):
+                        if called.is_set():
+                            hung_up.set()
+                        return
+                    message = json.loads(received.partition(b"\r\n\r\n")[2])
+                    if message["method"] == "tools/call":
+                        called.set()
+                    else:
+                        answer = discover("POST", {}, message)
+                        assert answer is not None
+                        await stream.send(answer.replace(b"connection: close\r\n", b""))
+
+    listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
+    async with listener, anyio.create_task_group() as tasks:
+        tasks.start_soon(listener.serve, handle)
+        url = f"http://127.0.0.1:{listener.extra(anyio.abc.SocketAttribute.local_port)}/mcp"
+        async with open_pool(one={"type": "http", "url": url}) as opened, anyio.create_task_group() as calls:
+
+            async def asking() -> None:
+                await opened["one"].request("tools/call", {"name": "any", "arguments": {}})
+
+            calls.start_soon(asking)
+            with anyio.fail_after(QUICK):
+                await called.wait()
+                calls.cancel_scope.cancel()
+        with anyio.fail_after(QUICK):
+            await hung_up.wait()
+        tasks.cancel_scope.cancel()

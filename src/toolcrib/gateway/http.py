@@ -1,6 +1,5 @@
 """The gateway over Streamable HTTP."""
 
-import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable, Sequence
@@ -177,7 +176,7 @@ def run_http(
             async with crib:
                 await serve_http(Gateway(crib), host, port, on_ready=on_ready, **options)
 
-    asyncio.run(run())
+    anyio.run(run)  # which names the loop, so that nothing has to find out what it runs on with every await
 
 
 async def _healthy(request: Request) -> Response:

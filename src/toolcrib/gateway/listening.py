@@ -13,6 +13,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolcrib.errors import UsageError
+from toolcrib.gateway.gathering import GatheringProtocol
 
 _GRACE_SECONDS = 5
 """How long requests under way may take when the server is told to stop."""
@@ -35,6 +36,7 @@ async def serve_app(app: ASGIApp, listener: socket.socket, on_ready: Callable[[]
     server = _Server(
         uvicorn.Config(
             streams,
+            http=GatheringProtocol,
             log_config=None,
             access_log=False,
             server_header=False,

@@ -1,6 +1,5 @@
 """The gateway over standard input and output."""
 
-import asyncio
 from typing import Any, cast
 
 import anyio
@@ -40,7 +39,7 @@ def run_stdio(config: ConfigLike = None) -> None:
         ConfigError: The configuration can't be used as a whole.
         UsageError: The process has no standard input or output.
     """
-    asyncio.run(_run(Crib.open(config)))
+    anyio.run(_run, Crib.open(config))  # see `run_http`
 
 
 async def _run(crib: Crib) -> None:

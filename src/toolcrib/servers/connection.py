@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from anyio.abc import Process
 
     from toolcrib.servers.http import HttpNotes
+    from toolcrib.servers.posting import Posts
 
 CLIENT_INFO = Implementation(name="toolcrib", version=__version__)
 
@@ -299,8 +300,8 @@ async def connect(
     """
 
     async with AsyncExitStack() as stack:
-        read, write, process, http = await _transport(stack, server, resolved, watchdog, output, standing)
-        dispatcher = WatchedDispatcher(read, write, on_heard)
+        read, write, process, http, posts = await _transport(stack, server, resolved, watchdog, output, standing)
+        dispatcher = WatchedDispatcher(read, write, on_heard, posts)
         session = CallerSession(client, dispatcher=dispatcher, client_info=CLIENT_INFO)
         await stack.enter_async_context(session)
         yield Connection(server, session, dispatcher.ended, _process=process, _http=http)
@@ -313,15 +314,15 @@ async def _transport(
     watchdog: Watchdog,
     output: Output,
     standing: Standing,
-) -> "tuple[Any, Any, Process | None, HttpNotes | None]":
+) -> "tuple[Any, Any, Process | None, HttpNotes | None, Posts | None]":
     if resolved.transport == "stdio":
         from toolcrib.servers.stdio import StdioCommand, stdio_transport
 
         assert resolved.command is not None
         start = StdioCommand(resolved.command, resolved.args, resolved.env, resolved.cwd)
         streams = await stack.enter_async_context(stdio_transport(server, start, watchdog, output.errors, output.junk))
-        return streams.read, streams.write, streams.process, None
+        return streams.read, streams.write, streams.process, None, None
     from toolcrib.servers.http import http_transport
 
-    read, write, notes = await stack.enter_async_context(http_transport(resolved, standing))
-    return read, write, None, notes
+    read, write, notes, posts = await stack.enter_async_context(http_transport(resolved, standing))
+    return read, write, None, notes, posts

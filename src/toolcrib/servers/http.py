@@ -1,9 +1,10 @@
 """The HTTP transports: Streamable HTTP, and the older HTTP with server-sent events."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.request import getproxies
 
 import anyio
 import httpx2
@@ -13,6 +14,8 @@ from mcp.client.streamable_http import streamable_http_client
 from toolcrib.catalog.definitions import to_line
 from toolcrib.config import ResolvedServer
 from toolcrib.servers.auth import Standing
+from toolcrib.servers.plain import PlainTransport
+from toolcrib.servers.posting import Posts
 
 MAX_EVENT = 128 * 1024 * 1024
 """Bytes of one message. The SDK's own bound is 1 MiB; real servers answer 6 MB."""
@@ -44,16 +47,30 @@ class _NotingClient(httpx2.AsyncClient):
         super().__init__(**options)
         self._notes = notes
         self._standing = standing
+        self._parsed: dict[str, httpx2.URL] = {}
 
     def build_request(
         self, method: str, url: httpx2.URL | str, *, json: Any | None = None, **options: Any
     ) -> httpx2.Request:
         """Build a request; the base class fails at lone surrogates, and the whole connection with it."""
-        if json is not None:
-            options["content"] = to_line(json)
-            options["headers"] = headers = httpx2.Headers(options.get("headers"))
-            headers["content-type"] = "application/json"
-        return super().build_request(method, url, **options)
+        if json is None:
+            return super().build_request(method, url, **options)
+        line = to_line(json)
+        given: Mapping[str, str] = options.pop("headers", None) or {}
+        headers = {**given, "content-type": "application/json"}
+        if options or self.cookies or not isinstance(url, str):
+            return super().build_request(method, url, content=line, headers=headers, **options)
+        # The base class parses the address and merges all headers anew with each message, three times over.
+        parsed = self._parsed.get(url)
+        if parsed is None:
+            parsed = self._parsed[url] = httpx2.URL(url)
+        own = {name.lower().encode(): value.encode() for name, value in headers.items()}
+        merged = [each for each in self.headers.raw if each[0].lower() not in own]
+        if not any(name.lower() == b"host" for name, _ in merged):
+            merged.insert(0, (b"Host", parsed.netloc))
+        merged += [*own.items(), (b"Content-Length", str(len(line)).encode())]
+        extensions = {"timeout": self.timeout.as_dict()}
+        return httpx2.Request(method, parsed, headers=merged, stream=httpx2.ByteStream(line), extensions=extensions)
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         """Send a request; see the base class."""
@@ -77,8 +94,10 @@ class _NotingClient(httpx2.AsyncClient):
 
 
 @asynccontextmanager
-async def http_transport(resolved: ResolvedServer, standing: Standing) -> AsyncGenerator[tuple[Any, Any, HttpNotes]]:
-    """Open the streams to an HTTP server.
+async def http_transport(
+    resolved: ResolvedServer, standing: Standing
+) -> AsyncGenerator[tuple[Any, Any, HttpNotes, Posts | None]]:
+    """Open the streams to an HTTP server; over Streamable HTTP, also what posts without them.
 
     Args:
         resolved: Where it is.
@@ -112,14 +131,20 @@ async def http_transport(resolved: ResolvedServer, standing: Standing) -> AsyncG
             ) as (read, write),
             _ending_with_its_posts(notes),
         ):
-            yield read, write, notes
+            yield read, write, notes, None
         return
     timeout = httpx2.Timeout(_CONNECT_SECONDS, read=_READ_SECONDS)
     async with (
-        _NotingClient(notes, standing, headers=headers, timeout=timeout, auth=auth) as client,
+        _NotingClient(notes, standing, headers=headers, timeout=timeout, auth=auth, mounts=_mounts()) as client,
         streamable_http_client(resolved.url, http_client=client, max_sse_event_size=MAX_EVENT) as (read, write),
+        anyio.create_task_group() as tasks,
     ):
-        yield read, write, notes
+        yield read, write, notes, Posts(resolved.url, client, tasks, MAX_EVENT)
+
+
+def _mounts() -> dict[str, httpx2.AsyncBaseTransport]:
+    """The transports of a client besides its own: one for plain HTTP, unless requests may have to go by a proxy."""
+    return {} if getproxies() else {"http://": PlainTransport()}
 
 
 @asynccontextmanager

@@ -126,6 +126,7 @@ class Vault:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._paths: dict[tuple[str, str], Path] = {}
 
     def version(self, server: str, url: str) -> Version:
         """Which login there is now; one look at a file."""
@@ -290,9 +291,13 @@ class Vault:
         os.chmod(self._folder, 0o700)
 
     def _path(self, server: str, url: str) -> Path:
-        parts = urlsplit(url)
-        place = urlunsplit(parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), fragment=""))
-        return self._folder / f"{server}-{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"
+        path = self._paths.get((server, url))
+        if path is None:  # kept, since every request to a server looks at its file
+            parts = urlsplit(url)
+            place = urlunsplit(parts._replace(scheme=parts.scheme.lower(), netloc=parts.netloc.lower(), fragment=""))
+            name = f"{server}-{hashlib.sha256(place.encode()).hexdigest()[:32]}.json"
+            path = self._paths[server, url] = self._folder / name
+        return path
 
     def _wanted_path(self, server: str, url: str) -> Path:
         return self._path(server, url).with_suffix(".wanted")
