@@ -6,6 +6,7 @@ from toolcrib.broker.broker import Broker, Sources
 from toolcrib.broker.call import (
     DEFAULT_OPTIONS,
     LOCAL,
+    OWN_SOURCE,
     Call,
     Caller,
     Effect,
@@ -84,6 +85,7 @@ __all__ = [
     "HANDLE_META",
     "LOCAL",
     "NOT_KEPT_META",
+    "OWN_SOURCE",
     "RESULTS_FOLDER",
     "Access",
     "Approval",

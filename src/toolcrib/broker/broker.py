@@ -54,6 +54,10 @@ class Sources(Protocol):
         """What accompanies a caller's requests to a source: whose they are, and over which connection they go."""
         ...
 
+    def own(self, name: str, caller: Caller) -> tuple[Source, Tool] | None:
+        """A tool of the house's own and its source, by its id; it is in no catalog, and for whom it is not, None."""
+        ...
+
     async def learn(self, name: str, caller: Caller, client: ClientSide | None = None) -> bool:
         """Connect the source that a name seems to belong to, if it was never listed for the caller; whether it now
         is."""
@@ -191,6 +195,9 @@ class Broker:
 
     async def _tool(self, name: str, caller: Caller, client: ClientSide | None = None) -> tuple[Source, Tool]:
         """The tool and its source, connected, with the definition as it is listed now."""
+        own = self._sources.own(name, caller)
+        if own is not None:
+            return own
         try:
             tool_id = self._access.resolve(name, caller.principal)
         except UnknownToolError:

@@ -11,6 +11,9 @@ from typing import Any, Literal, cast
 from toolcrib.catalog import ClientSide, JsonObject, OnProgress, RequestMethod, Tool
 from toolcrib.schema import ValidationResult
 
+OWN_SOURCE = "toolcrib"
+"""The id of the source whose tools are the house's own. No server can have it."""
+
 Effect = Literal["read", "write", "destructive", "unknown"]
 """What a call may do. `unknown` counts as a write."""
 

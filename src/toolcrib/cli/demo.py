@@ -15,7 +15,7 @@ from toolcrib.cli.begin import client_commands, client_entry, quoted
 from toolcrib.cli.costs import Costs, count_costs
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew, progress
-from toolcrib.cli.session import read_config, resting, run, tell_left_out
+from toolcrib.cli.session import read_config, resting, run, small_model, tell_left_out
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.tables import print_styled
 from toolcrib.config import Config, config_from_mapping, load_config, user_config_dir
@@ -69,7 +69,7 @@ async def _demo(config: Config, files: Sequence[Path] | None, state: Path, *, ow
         if not as_json:
             _print_chapter(len(chapters), chapter)
 
-    async with Crib.open(config, state_dir=state) as crib:
+    async with Crib.open(config, state_dir=state, small_model=small_model(config)) as crib:
         known = await list_anew(crib, [each.id for each in crib.servers if each.state == "dormant"])
         tell_left_out([each for each in crib.servers if each.in_trouble], "shown")
         with progress("Counting tokens"):

@@ -9,7 +9,7 @@ import typer
 from toolcrib.cli.begin import how_to_begin
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
-from toolcrib.cli.session import resting, run
+from toolcrib.cli.session import resting, run, small_model
 from toolcrib.cli.streams import print_json, print_text
 from toolcrib.cli.tables import print_styled
 from toolcrib.cli.troubles import FAILED
@@ -52,7 +52,7 @@ async def _doctor(
     from toolcrib.crib import Crib
     from toolcrib.doctor import examine
 
-    open_crib = partial(Crib.open, resting(config, lists=True))
+    open_crib = partial(Crib.open, resting(config, lists=True), small_model=small_model(config))
     diagnosis = await examine(config, open_crib, user_state_dir(), list_anew, name=name, offline=offline, found=found)
     if as_json:
         print_json(diagnosis.to_json())

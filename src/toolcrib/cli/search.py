@@ -103,6 +103,8 @@ def _print(answer: "SearchAnswer", detail: Detail, *, why: bool) -> None:
         return
     for problem in answer.unknown:
         tell(problem)
+    if answer.problem:
+        tell(answer.problem)
     if not answer.found and not answer.unknown:
         tell("Nothing found. Try other words for the action and its object; toolcrib search alone lists the servers.")
     elif answer.found and answer.nothing_fits:
@@ -162,6 +164,7 @@ def _as_json(answer: "SearchAnswer", detail: Detail, query: str, left_out: "Iter
         "at_least": answer.at_least,
         "nothing_fits": answer.nothing_fits,
         "unknown": list(answer.unknown),
+        "problem": answer.problem,
         "not_searched": {each.id: each.reason for each in left_out},
         "servers": [
             {"id": each.id, "description": each.description, "tools": each.tools} for each in answer.sources or ()

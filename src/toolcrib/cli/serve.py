@@ -14,7 +14,7 @@ import typer
 
 from toolcrib.cli.logs import log_warnings
 from toolcrib.cli.options import AsJson, AskAll, ConfigFiles, ReadOnly
-from toolcrib.cli.session import read_config, stricter
+from toolcrib.cli.session import read_config, small_model, stricter
 from toolcrib.cli.streams import print_json, tell
 from toolcrib.config import Config
 from toolcrib.errors import UsageError, shown
@@ -113,7 +113,7 @@ def _serve_stdio(
         from toolcrib.gateway import run_stdio
     if sys.stdin is not None and sys.stdin.isatty():
         tell(_waiting(config, files or ()))
-    run_stdio(config)
+    run_stdio(config, small_model=small_model(config))
 
 
 def _serve_http(
@@ -135,7 +135,7 @@ def _serve_http(
             sys.stdout.flush()
         tell(f"Serving {_servers(config)} at {url}; Ctrl-C ends it.")
 
-    run_http(config, host, port, on_ready=on_ready, **options)
+    run_http(config, host, port, on_ready=on_ready, small_model=small_model(config), **options)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from toolcrib.catalog import Tool
     from toolcrib.crib import Crib
     from toolcrib.servers import ServerStatus
+    from toolcrib.smallmodel import SmallModel
 
 _LISTED_STOP = 1.0
 """Seconds that a server started only to be listed runs on."""
@@ -97,9 +98,24 @@ def open_crib(config: Config, *, lists: bool = False, approver: "Approver | None
     """
     from toolcrib.crib import Crib
 
-    crib = Crib.open(resting(config, lists=lists), approver=approver, lists_first=False)
+    crib = Crib.open(
+        resting(config, lists=lists), approver=approver, lists_first=False, small_model=small_model(config)
+    )
     keep_out(crib.secrets)
     return crib
+
+
+def small_model(config: Config) -> "SmallModel | None":
+    """The small model of a configuration, or None; no part of any vendor is loaded where there is none.
+
+    Raises:
+        UsageError: There is no provider of that name.
+    """
+    if not config.settings.small_model.model:
+        return None
+    from toolcrib.llm.small import small_model_of
+
+    return small_model_of(config)
 
 
 def tell_left_out(servers: "Iterable[ServerStatus]", what: str) -> None:

@@ -24,6 +24,7 @@ from toolcrib.config.models import (
     SearchSettings,
     ServerOptions,
     Settings,
+    SmallModelSettings,
 )
 from toolcrib.config.paths import user_config_dir, user_state_dir
 from toolcrib.config.policy import ArgumentTest, PolicyRule, PolicySettings, rule_label
@@ -58,6 +59,7 @@ __all__ = [
     "ServerConfig",
     "ServerOptions",
     "Settings",
+    "SmallModelSettings",
     "Switches",
     "TokenFile",
     "TokenSettings",

@@ -250,6 +250,28 @@ class DirectSettings(_Model):
     result_budget: Annotated[int, Field(ge=1_000, strict=True)] | None = None
 
 
+class SmallModelSettings(_Model):
+    """The `small_model` object of the settings, for which a text stands that is its `model`: a language model for small
+    chores.
+
+    Attributes:
+        model: `provider:model`; empty for none.
+        key: The vendor's key, which may hold `${...}`; empty takes the vendor's environment variable.
+        base_url: Where the API is, which may hold `${...}`; empty for the vendor's own.
+        timeout: Seconds that one answer may take.
+    """
+
+    model: Annotated[str, Field(pattern=r"^(\S+:\S+)?$")] = ""
+    key: Annotated[str, Field(repr=False)] = ""
+    base_url: str = ""
+    timeout: Seconds = 20.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short(cls, value: object) -> object:
+        return {"model": value} if isinstance(value, str) else value
+
+
 class Settings(_Model):
     """The `toolcrib` object at the top of a configuration.
 
@@ -278,6 +300,7 @@ class Settings(_Model):
         split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
         resources: Whether the model also gets tools that list and read the servers' resources.
         scripts: What models may write scripts in.
+        small_model: A model that chooses among hits for searches, and extracts for scripts.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
         store: The database that instances share: the URL of a PostgreSQL database, which may hold `${...}`; empty
@@ -310,6 +333,7 @@ class Settings(_Model):
     split_by_effect: Annotated[bool, Field(strict=True)] = False
     resources: Annotated[bool, Field(strict=True)] = False
     scripts: ScriptSettings = ScriptSettings()
+    small_model: SmallModelSettings = SmallModelSettings()
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
     store: Annotated[str, Field(repr=False)] = ""
     journal: JournalSettings = JournalSettings()

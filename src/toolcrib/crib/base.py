@@ -45,6 +45,7 @@ from toolcrib.config import (
 from toolcrib.crib.approving import asking_of
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.dynamic import Dynamic
+from toolcrib.crib.extracting import Extracting
 from toolcrib.crib.finder import Finder
 from toolcrib.crib.journaling import Prices, journal_of, ledger_of
 from toolcrib.crib.keeping import StoredResults, flow_of
@@ -61,6 +62,7 @@ from toolcrib.events import EventBus, ServerStateChanged
 from toolcrib.redact import Secrets
 from toolcrib.search import Searcher, make_searcher
 from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
+from toolcrib.smallmodel import SmallModel
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -72,6 +74,11 @@ _MOST_NAMED = 30
 
 SWITCHES_FILE = "switches.json"
 """Where, in the state directory, it stands what the user has switched on and off."""
+
+
+def _searcher_of(config: Config, small_model: SmallModel | None) -> Searcher:
+    settings = config.settings.search
+    return make_searcher(settings.strategy, settings=settings, small_model=small_model)
 
 
 class CribBase:
@@ -88,6 +95,7 @@ class CribBase:
         variables: Variables | None = None,
         state_dir: str | Path | None = None,
         lists_first: bool = True,
+        small_model: SmallModel | None = None,
     ) -> None:
         self.config = config
         self.registry = ToolRegistry()
@@ -101,6 +109,12 @@ class CribBase:
         self._instance = secrets.token_hex(16)
         self._shared = SharedStore(self._state_dir, self._instance, config.settings.store, self._variables)
         self._sources = SourceTable(self.registry, self.events, self._is_off, self._is_hidden)
+        self._small_model = small_model
+        self._extract: Tool | None = None
+        if small_model is not None:
+            extracting = Extracting(small_model, self.secrets)
+            self._sources.put_own(extracting)
+            self._extract = extracting.tool
         self._flow = flow_of(config.settings, self._sources.labels)
         policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
         self._access = Access(self.registry, policy)
@@ -143,7 +157,7 @@ class CribBase:
         self._finder = Finder(
             self.registry,
             self._access,
-            searcher or make_searcher(config.settings.search.strategy, settings=config.settings.search),
+            searcher or _searcher_of(config, small_model),
             lambda: [source for source in self._sources if not self._is_off(source.id)],
             Narrowing(self.registry, self._sources, lambda: list(self._sources)),
             self._sources.effect,
@@ -268,6 +282,8 @@ class CribBase:
                 await self._pins.flush()
             await self._shared.close()
             self._flow.close()
+            if self._small_model is not None:
+                await self._small_model.close()
             tasks.cancel_scope.cancel()
 
     async def _first_listings(self, tasks: TaskGroup, server: str | None, caller: Caller) -> list[str]:

@@ -32,6 +32,7 @@ from toolcrib.errors import UnknownToolError, UsageError
 from toolcrib.functions import LocalFunctions
 from toolcrib.search import Searcher
 from toolcrib.servers import McpServer, ServerStatus
+from toolcrib.smallmodel import SmallModel
 from toolcrib.store import ServerState
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Crib(CribExposing):
         variables: Variables | None = None,
         state_dir: str | Path | None = None,
         lists_first: bool = True,
+        small_model: SmallModel | None = None,
     ) -> "Crib":
         """A crib over a configuration.
 
@@ -82,6 +84,7 @@ class Crib(CribExposing):
             variables: Resolves `${…}`; None takes the environment and the keyring.
             state_dir: Where snapshots and the index are kept; None takes the user's state directory.
             lists_first: Whether a search starts servers that were never listed.
+            small_model: Chooses for the search strategy `delegate` and extracts for scripts; closed with the crib.
 
         Raises:
             ConfigError: The configuration can't be used as a whole.
@@ -94,6 +97,7 @@ class Crib(CribExposing):
             variables=variables,
             state_dir=state_dir,
             lists_first=lists_first,
+            small_model=small_model,
         )
 
     @classmethod
@@ -105,6 +109,7 @@ class Crib(CribExposing):
         approver: Approver | None = None,
         policy: Policy | None = None,
         state_dir: str | Path | None = None,
+        small_model: SmallModel | None = None,
     ) -> "Crib":
         """A crib over SDK clients that are connected already; it neither owns nor closes them.
 
@@ -114,6 +119,7 @@ class Crib(CribExposing):
             approver: See `open`.
             policy: See `open`; None hides nothing.
             state_dir: See `open`.
+            small_model: See `open`.
         """
         return cls(
             config_from_mapping({"mcpServers": {}}),
@@ -122,6 +128,7 @@ class Crib(CribExposing):
             approver=approver,
             policy=policy,
             state_dir=state_dir,
+            small_model=small_model,
         )
 
     async def states_elsewhere(self) -> dict[str, ServerState]:
@@ -352,7 +359,9 @@ class Crib(CribExposing):
             from toolcrib.crib.scripting import runner_of
 
             settings = self.config.settings.scripts
-            self._scripts = runner_of(self, settings, self._shared, self._ledger, self._flow, self._instance)
+            self._scripts = runner_of(
+                self, settings, self._shared, self._ledger, self._flow, self._instance, self._extract
+            )
         return self._scripts
 
     def _put_definitions(self, source: LocalFunctions) -> None:

@@ -65,6 +65,7 @@ class SearchAnswer:
         missing: Servers that were not listed yet and so were not searched.
         sources: The overview, where an empty query asked for it.
         off: Servers that are off and may have what was searched for, best first.
+        problem: Why a model that should have helped was not used; the answer does without it.
     """
 
     query: Query
@@ -77,6 +78,7 @@ class SearchAnswer:
     missing: Sequence[str] = ()
     sources: Sequence[SourceSummary] | None = None
     off: Sequence[OffServer] = ()
+    problem: str = ""
 
 
 class Finder:
@@ -129,12 +131,14 @@ class Finder:
             return self._select(query, caller, missing)
         visible = self._narrowing.narrow(self._access.visible(caller.principal), only)
         most = min(_MOST_HITS, offset + _PAGES_RANKED * limit)
+        problem = ""
         if isinstance(query, Browse):
             parts = (self._registry.part_for(server, caller.principal.name) for server in self._registry.servers)
             keys = (key for part in parts if part is not None for key in self._registry.keys(part))
             hits = [Hit(key, 0.0) for key in keys if key in visible]
         else:
-            hits = await self._hits(query, visible, most)
+            searcher, hits = await self._hits(query, visible, most)
+            problem = searcher.problem
         page = hits[offset : offset + limit]
         return SearchAnswer(
             query,
@@ -144,6 +148,7 @@ class Finder:
             offset=offset,
             nothing_fits=nothing_fits(hits),
             missing=missing,
+            problem=problem,
         )
 
     def overview(self, caller: Caller) -> list[SourceSummary]:
@@ -163,14 +168,15 @@ class Finder:
                 rows.append(SourceSummary(source.id, _description(source, caller), count))
         return rows
 
-    async def _hits(self, query: Needs | Pattern, visible: VisibleSet, most: int) -> list[Hit]:
+    async def _hits(self, query: Needs | Pattern, visible: VisibleSet, most: int) -> tuple[Searcher, list[Hit]]:
         if isinstance(query, Pattern):
             if self._patterns is None:
                 self._patterns = Index(RegexSearcher(), self._registry, self._sources)
-            return await (await self._patterns.current()).search(query.pattern, most, visible)
+            patterns = await self._patterns.current()
+            return patterns, await patterns.search(query.pattern, most, visible)
         searcher = await self._index.current()
         lists = [await searcher.search(need, most, visible) for need in query.needs]
-        return lists[0] if len(lists) == 1 else merge_needs(lists, most)
+        return searcher, lists[0] if len(lists) == 1 else merge_needs(lists, most)
 
     def _found(self, hit: Hit) -> FoundTool:
         tool = self._registry.tool(hit.tool_id)

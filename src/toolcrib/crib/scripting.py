@@ -24,7 +24,13 @@ _MOST_PRINTED = 32 * 1024
 
 
 def runner_of(
-    crib: "Crib", settings: ScriptSettings, shared: SharedStore, ledger: Ledger, flow: DataFlow, instance: str
+    crib: "Crib",
+    settings: ScriptSettings,
+    shared: SharedStore,
+    ledger: Ledger,
+    flow: DataFlow,
+    instance: str,
+    extract: Tool | None = None,
 ) -> ScriptRunner:
     """What runs scripts over a crib.
 
@@ -35,6 +41,7 @@ def runner_of(
         ledger: Has the key that snapshots are sealed with.
         flow: Knows what callers have read.
         instance: This process.
+        extract: The tool behind the function `extract` of scripts, if there is one.
     """
     limits = Limits(
         cpu=settings.seconds,
@@ -60,7 +67,9 @@ def runner_of(
         redact=crib.secrets.text,
     )
     tool = crib.registry.tool
-    return ScriptRunner(_Door(crib, flow), _Names(crib), tool, backends(settings), _stubs, runs, limits)
+    door = _Door(crib, flow, extract)
+    name = None if extract is None else extract.id
+    return ScriptRunner(door, _Names(crib), tool, backends(settings), _stubs, runs, limits, name)
 
 
 def backends(settings: ScriptSettings) -> Backends:
@@ -104,11 +113,14 @@ def _stubs(tools: Sequence[Tool], flat: Mapping[str, Tool], language: Language) 
 class _Door:
     """The crib as scripts reach it."""
 
-    def __init__(self, crib: "Crib", flow: DataFlow) -> None:
+    def __init__(self, crib: "Crib", flow: DataFlow, extract: Tool | None) -> None:
         self._crib = crib
         self._flow = flow
+        self._extract = extract
 
     async def tool(self, name: str, *, caller: Caller) -> Tool:
+        if self._extract is not None and name == self._extract.id:
+            return self._extract
         return await self._crib.tool(name, caller=caller)
 
     async def call(self, name: str, arguments: JsonObject, caller: Caller, options: Options) -> Outcome:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.broker import Call, Caller, Effect, Judged, judged
+from toolcrib.broker import OWN_SOURCE, Call, Caller, Effect, Judged, judged
 from toolcrib.catalog import NO_CONTEXT, ClientSide, JsonObject, RequestContext, Source, Tool, ToolRegistry
 from toolcrib.crib.changes import published
 from toolcrib.errors import ServerError
@@ -21,6 +21,18 @@ from toolcrib.servers import McpServer
 
 if TYPE_CHECKING:
     from toolcrib.servers.clients import ConnectedClient
+
+
+_EXTERNAL = frozenset({"external"})
+
+
+class OwnSource(Source, Protocol):
+    """A source of the house's own."""
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """What it offers."""
+        ...
 
 
 class SourceTable:
@@ -45,6 +57,7 @@ class SourceTable:
         self._is_off = is_off
         self._is_hidden = is_hidden
         self._sources: dict[str, Source] = {}
+        self._own: dict[str, tuple[Source, Tool]] = {}
 
     def __iter__(self) -> Iterator[Source]:
         return iter(self._sources.values())
@@ -53,6 +66,14 @@ class SourceTable:
         """Add a source, in place of one of the same id."""
         self._sources[source.id] = source
 
+    def put_own(self, source: OwnSource) -> None:
+        """Add a source of the house's own, whose tools are in no catalog: only scripts reach them, by their ids."""
+        self._own |= {tool.id: (source, tool) for tool in source.tools}
+
+    def own(self, name: str, caller: Caller) -> tuple[Source, Tool] | None:
+        """See `Sources.own`."""
+        return self._own.get(name) if caller.origin == "script" else None
+
     def take(self, source_id: str, definitions: Sequence[JsonObject]) -> None:
         """Take in what a source that is no configured server lists now, and publish what that changes."""
         with published(self._registry, self._events, source_id):
@@ -60,7 +81,9 @@ class SourceTable:
 
     def find(self, source_id: str) -> Source | None:
         """The source of that id, or None."""
-        return self._sources.get(source_id)
+        return self._sources.get(source_id) or next(
+            (source for source, _ in self._own.values() if source.id == source_id), None
+        )
 
     @property
     def servers(self) -> list[McpServer]:
@@ -85,10 +108,12 @@ class SourceTable:
         if isinstance(source, McpServer):
             options = source.config.options
             return cast("Mapping[str, Effect]", options.effects), options.trust == "trusted"
-        return {}, isinstance(source, LocalFunctions)
+        return {}, isinstance(source, LocalFunctions) or source_id == OWN_SOURCE
 
     def labels(self, call: Call) -> frozenset[str]:
-        """The configured labels of what a call's result holds."""
+        """The configured labels of what a call's result holds; what a model has made of something is `external`."""
+        if call.source == OWN_SOURCE:
+            return _EXTERNAL
         source = self._sources.get(call.source)
         if not isinstance(source, McpServer):
             return frozenset()

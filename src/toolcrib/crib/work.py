@@ -44,6 +44,11 @@ class CribWork(CribBase):
         runner = await self._ready_for(caller)
         return await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress, client=client)
 
+    @property
+    def can_extract(self) -> bool:
+        """Whether scripts have the function `extract`: there is a small model."""
+        return self._extract is not None
+
     async def resources(self, *, server: str | None = None, caller: Caller = LOCAL) -> "Resources":
         """What the servers offer to read, templates included; those that don't run are started for it.
 

@@ -20,6 +20,7 @@ from toolcrib.gateway.door import Door, DoorState, Rules
 from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.paths import with_profiles
 from toolcrib.gateway.signals import on_stop_signal
+from toolcrib.smallmodel import SmallModel
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8931
@@ -152,6 +153,7 @@ def run_http(
     port: int = DEFAULT_PORT,
     *,
     on_ready: Callable[[str], None] | None = None,
+    small_model: SmallModel | None = None,
     **options: Unpack[HttpOptions],
 ) -> None:
     """Serve a configuration over HTTP until a signal says stop.
@@ -163,13 +165,14 @@ def run_http(
         host: See `serve_http`.
         port: See `serve_http`.
         on_ready: See `serve_http`.
+        small_model: As for `Crib.open`.
         options: See `http_app`.
 
     Raises:
         ConfigError: The configuration can't be used as a whole.
         UsageError: The address can't be bound to; or see `http_app`.
     """
-    crib = Crib.open(config)
+    crib = Crib.open(config, small_model=small_model)
 
     async def run() -> None:
         with anyio.CancelScope() as scope, on_stop_signal(scope.cancel):

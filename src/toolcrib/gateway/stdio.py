@@ -10,6 +10,7 @@ from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.pipes import standard_streams
 from toolcrib.gateway.signals import on_stop_signal
 from toolcrib.gateway.unread import Readable
+from toolcrib.smallmodel import SmallModel
 
 
 async def serve_stdio(gateway: Gateway) -> None:
@@ -27,19 +28,20 @@ async def serve_stdio(gateway: Gateway) -> None:
             pass  # nobody reads any more: the client ended without closing its side first
 
 
-def run_stdio(config: ConfigLike = None) -> None:
+def run_stdio(config: ConfigLike = None, *, small_model: SmallModel | None = None) -> None:
     """Serve a configuration on standard input and output, until the input ends or a signal says stop.
 
     All server processes are ended before it returns.
 
     Args:
         config: As for `Crib.open`.
+        small_model: As for `Crib.open`.
 
     Raises:
         ConfigError: The configuration can't be used as a whole.
         UsageError: The process has no standard input or output.
     """
-    anyio.run(_run, Crib.open(config))  # see `run_http`
+    anyio.run(_run, Crib.open(config, small_model=small_model))  # see `run_http`
 
 
 async def _run(crib: Crib) -> None:

@@ -34,6 +34,7 @@ from toolcrib.llm.provider import (
     Usage,
 )
 from toolcrib.llm.scripted import ScriptedProvider, use
+from toolcrib.llm.small import ProviderModel, small_model_of
 
 __all__ = [
     "Account",
@@ -54,6 +55,7 @@ __all__ = [
     "ProviderBusyError",
     "ProviderError",
     "ProviderEvent",
+    "ProviderModel",
     "Request",
     "ScriptedProvider",
     "Text",
@@ -72,5 +74,6 @@ __all__ = [
     "Usage",
     "chosen_surface",
     "register_provider",
+    "small_model_of",
     "use",
 ]

@@ -51,6 +51,18 @@ def register_provider(name: str, factory: ProviderFactory) -> None:
     _registered[name] = factory
 
 
+def check_provider(name: str) -> None:
+    """Refuse a name, or `name:model`, of which there is no provider. Nothing is loaded.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    kind = name.partition(":")[0]
+    if kind not in _OWN and kind not in _registered:
+        known = ", ".join(sorted({*_OWN, *_registered}))
+        raise UsageError(f"There is no provider {shown(kind)}.", hint=f"Known ones are {known}.")
+
+
 def provider_by_name(name: str, configuration: LlmConfiguration | None = None) -> Provider:
     """A provider by its name, or by `name:model`.
 
@@ -61,11 +73,9 @@ def provider_by_name(name: str, configuration: LlmConfiguration | None = None) -
     given = configuration or LlmConfiguration()
     if model:
         given = LlmConfiguration(model, given.api_key, given.base_url)
+    check_provider(name)
     if kind in _registered:
         return _registered[kind](given)
-    if kind not in _OWN:
-        known = ", ".join(sorted({*_OWN, *_registered}))
-        raise UsageError(f"There is no provider {shown(kind)}.", hint=f"Known ones are {known}.")
     module, made, extra = _OWN[kind]
     try:
         factory: Any = getattr(import_module(module), made)

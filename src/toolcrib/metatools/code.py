@@ -21,16 +21,21 @@ _ABOUT = (
     "parsed JSON or text; a failed call raises ToolError (.message .tool .data). Async too: search_tools(query), "
     "get_tool_details(id), call_tool(id, arguments), show(block). No files, network, packages, yield or inheritance."
 )
+_LAST = "show(block)"
+_EXTRACT = "extract(value, shape) (a small model reads data out; shape: TypedDict, type or JSON Schema)"
+_TOLD_HINTS = frozenset({"extract-in-loop"})
+"""Rules of hints that are told of a script that ran, too."""
 _MOST_CALLS_TOLD = 40
 _MOST_DETAIL = 200
 _WORDS = {"repeated": "done by the earlier run, not again"}
 
 
-def run_code_tool(languages: Iterable[str]) -> JsonObject:
+def run_code_tool(languages: Iterable[str], *, extract: bool = False) -> JsonObject:
     """The definition of the tool that runs scripts.
 
     Args:
         languages: What scripts may be written in, the default first.
+        extract: Whether scripts have the function `extract`.
     """
     known = list(languages)
     properties: JsonObject = {"code": {"type": "string", "description": f"The script, in {known[0].capitalize()}"}}
@@ -43,7 +48,7 @@ def run_code_tool(languages: Iterable[str]) -> JsonObject:
     }
     return {
         "name": RUN_CODE,
-        "description": _ABOUT,
+        "description": _ABOUT.replace(_LAST, f"{_LAST}, {_EXTRACT}") if extract else _ABOUT,
         "inputSchema": {"type": "object", "properties": properties, "required": ["code"]},
         "annotations": {"title": "Run a script", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
     }
@@ -99,6 +104,7 @@ def finding_line(finding: "Finding") -> str:
 def _account(outcome: "RunOutcome", again: Callable[[str], str]) -> Iterator[str]:
     """How the run ended, and what it has done: every call that may have changed something, the others counted."""
     fault = outcome.fault
+    yield from (finding_line(each) for each in outcome.findings if each.rule in _TOLD_HINTS)
     if outcome.status == "suspended":
         yield f"The script waits. {outcome.waiting}"
         yield f"Once that is decided, go on with: {again(outcome.run)}"

@@ -48,6 +48,7 @@ def meta_tools(
     dynamic: bool = False,
     split: bool = False,
     languages: Sequence[str] = (),
+    extract: bool = False,
     resources: bool = False,
 ) -> list[JsonObject]:
     """The definitions of the meta-tools.
@@ -58,6 +59,7 @@ def meta_tools(
         dynamic: Whether those for servers that are off are among them.
         split: Whether there is one for calls that only read, beside the one for all calls.
         languages: What scripts may be written in, the default first; without any, there is none that runs them.
+        extract: Whether scripts may extract by a small model.
         resources: Whether those that list and read resources are among them.
     """
     always = [
@@ -120,7 +122,7 @@ def meta_tools(
     ]
     return [
         *always,
-        *([run_code_tool(languages)] if languages else []),
+        *([run_code_tool(languages, extract=extract)] if languages else []),
         *([_read_tool()] if split else []),
         *(resource_tools() if resources else []),
         *(_server_tools() if dynamic else []),

@@ -95,6 +95,7 @@ class MetaTools:
                 dynamic=settings.dynamic.enabled,
                 split=settings.split_by_effect,
                 languages=self._languages,
+                extract=self._crib.can_extract,
                 resources=settings.resources,
             )
         return found

@@ -40,8 +40,10 @@ _TYPESCRIPT = {
     "boolean": "boolean",
     "null": "null",
 }
+# A name is only there for a script that imports it, which Monty can't, if a stub has it under a name of its own.
 _PYTHON_HEAD = (
-    "from typing import Any, Literal, Never, NotRequired, overload\nfrom typing_extensions import TypedDict\n"
+    "from typing import Any, Literal, Never, NotRequired as NotRequired, overload as overload\n"
+    "from typing_extensions import TypedDict as TypedDict\n"
 )
 _TYPESCRIPT_HEAD = """\
 declare class ToolError extends Error { tool: string; data: any; }

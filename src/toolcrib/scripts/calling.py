@@ -92,6 +92,7 @@ class ScriptCalls:
         keeping: Keeps results.
         on_progress: Is told of each call that ended, and of what calls report.
         client: What stands behind the caller and can be asked while a call waits.
+        extract: The tool behind the function `extract`; None where there is none.
 
     Attributes:
         made: What was called, in the order in which it ended.
@@ -107,7 +108,9 @@ class ScriptCalls:
         keeping: Keeping,
         on_progress: OnProgress | None,
         client: ClientSide | None,
+        extract: str | None = None,
     ) -> None:
+        self._extract = extract
         self._door = door
         self._caller = caller
         self._flat = flat
@@ -158,6 +161,8 @@ class ScriptCalls:
                 return await self._looked(call, self._resource)
             case "show":
                 return self._show(call)
+            case "extract" if self._extract is not None:
+                return await self._extracted(call, self._extract)
             case "call_tool":
                 name, arguments = _inner(call)
                 return await self._tool(call, name, arguments)
@@ -180,6 +185,13 @@ class ScriptCalls:
             raise CallError(text_of(outcome.result) or f"{tool.id} failed.", tool=tool.id, data=data)
         return value_of(outcome.result)
 
+    async def _extracted(self, call: ScriptCall, tool: str) -> Any:
+        given = _by_place(call, "value", "shape")
+        if not {"value", "shape"} <= given.keys() or given["shape"] is None:
+            raise CallError("extract takes a value and the shape of what is wanted.", kind="TypeError", tool=tool)
+        found = await self._tool(call, tool, {"value": given["value"], "shape": given["shape"]})
+        return cast("JsonObject", found)["value"]
+
     async def _called(self, call: ScriptCall, tool: Tool, arguments: JsonObject) -> tuple[Outcome, bool]:
         """What came of a call, and whether an earlier run had made it."""
         taken: list[EarlierCall] = []
@@ -193,7 +205,8 @@ class ScriptCalls:
 
         options = Options(on_progress=self._steps.of(call), earlier=earlier, client=self._client)
         outcome = await self._door.call(tool.id, arguments, self._caller, options)
-        if outcome.call.effect != "read" and not outcome.is_error:
+        is_kept = outcome.call.effect != "read" or tool.id == self._extract
+        if is_kept and not outcome.is_error:
             await self._keeping.keep(call.number, outcome, taken[0] if taken else None)
         return outcome, bool(taken)
 

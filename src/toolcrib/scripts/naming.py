@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from toolcrib.catalog import Tool
 from toolcrib.sandbox import Language, Names
@@ -11,6 +12,8 @@ from toolcrib.scripts.builtin import BUILT_IN, built_in_stubs
 
 Stubs = Callable[[Sequence[Tool], Mapping[str, Tool], Language], str]
 """The types of tools for a language: those in namespaces, and those that are called by a flat name."""
+
+NO_FUNCTIONS: Mapping[str, str] = MappingProxyType({})
 
 _DOTTED = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([A-Za-z_]\w*)")
 _WORD = re.compile(r"\w+")
@@ -47,7 +50,14 @@ class Naming:
         self._flat = _flat(self._namespaces)
         self._aliases: Aliases | None = None
 
-    def named(self, code: str, read: Callable[[str], Tool], stubs: Stubs, language: Language) -> Named:
+    def named(
+        self,
+        code: str,
+        read: Callable[[str], Tool],
+        stubs: Stubs,
+        language: Language,
+        more: Mapping[str, str] = NO_FUNCTIONS,
+    ) -> Named:
         """What a script names.
 
         Args:
@@ -55,6 +65,7 @@ class Naming:
             read: Gives a tool by its id.
             stubs: Makes the types; only of what the script names.
             language: What it is written in.
+            more: Functions that this script has beside, each with its type; empty for one that is not checked.
         """
         flat = {name: self._flat[name] for name in _CALLED.findall(code) if name in self._flat}
         dotted = {
@@ -68,7 +79,8 @@ class Naming:
         words = set(_WORD.findall(code))
         typed += built_in_stubs(words, language)
         named = {server: tools for server, tools in self._namespaces.items() if server in words}
-        return Named(Names(named, frozenset((*BUILT_IN, *flat)), typed, self._hint), flat)
+        typed = "\n".join([typed, *more.values()]) if typed else typed
+        return Named(Names(named, frozenset((*BUILT_IN, *flat, *more)), typed, self._hint), flat)
 
     def _hint(self, name: str) -> str:
         if self._aliases is None:

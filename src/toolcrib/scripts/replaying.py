@@ -42,6 +42,7 @@ class Replay:
     def __init__(self, run: str, calls: Sequence[EarlierCall], digest: Callable[[Call], str]) -> None:
         self._run = run
         self._digest = digest
+        self._tools = {call.tool_id for call in calls}
         self._calls: dict[str, deque[EarlierCall]] = {}
         for call in calls:
             self._calls.setdefault(call.digest, deque()).append(call)
@@ -52,7 +53,8 @@ class Replay:
         Raises:
             StopError: Nobody knows what the earlier call did, or its result is not kept any more.
         """
-        if call.effect == "read":
+        # Of calls that only read none is kept, but for what a model has said: it may say something else next time.
+        if call.target not in self._tools:
             return None
         known = self._calls.get(self._digest(call))
         if not known:

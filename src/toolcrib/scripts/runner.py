@@ -4,7 +4,7 @@ import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio
 
@@ -13,7 +13,9 @@ from toolcrib.broker import Outcome as CallOutcome
 from toolcrib.catalog import ClientSide, OnProgress, Tool
 from toolcrib.errors import StoreError, UsageError
 from toolcrib.sandbox import Finding, Language, Limits, Outcome, Sandbox
+from toolcrib.scripts import extraction
 from toolcrib.scripts.calling import Door, ScriptCalls
+from toolcrib.scripts.extraction import extractions
 from toolcrib.scripts.naming import Named, Naming, Stubs
 from toolcrib.scripts.outcome import MadeCall, RunOutcome
 from toolcrib.scripts.replaying import EarlierCall, Replay
@@ -21,6 +23,9 @@ from toolcrib.scripts.runs import Asleep, Runs, RunState
 
 Backends = Mapping[Language, Sequence[Callable[[], Sandbox]]]
 """What runs scripts of a language: the first, and what takes those that it refuses before they run."""
+
+MOST_SOURCE = 200
+"""Characters of a line of a script that are shown."""
 
 _REFUSED = frozenset({"unsupported", "syntax", "missing-module"})
 """Rules of findings that another back-end of the language may not have."""
@@ -37,6 +42,7 @@ class ScriptRunner:
         stubs: Makes the types of tools.
         runs: Keeps runs on record; None keeps none.
         limits: What a run may use up.
+        extract: The tool that a small model extracts by; None where there is no such model.
     """
 
     def __init__(
@@ -48,7 +54,9 @@ class ScriptRunner:
         stubs: Stubs,
         runs: Runs | None,
         limits: Limits,
+        extract: str | None = None,
     ) -> None:
+        self._extract = extract
         self._door = door
         self._naming = naming
         self._read = read
@@ -71,8 +79,7 @@ class ScriptRunner:
             UsageError: There is nothing to run, or nothing runs that language.
             SandboxError: Nothing on this machine can.
         """
-        _, _, findings = await self._looked_at(code, language, caller)
-        return findings
+        return (await self._looked_at(code, language, caller)).findings
 
     async def run(
         self,
@@ -107,17 +114,17 @@ class ScriptRunner:
             await self._runs.check_idle(retry_of)
         elif retry_of:
             raise UsageError("No runs are kept here, so none can be repeated.", hint="Leave retry_of out.")
-        sandbox, named, findings = await self._looked_at(code, language, caller)
-        name = sandbox.description.name
-        if any(finding.is_error for finding in findings):
-            return RunOutcome("", language, name, "rejected", findings=tuple(findings))
+        looked = await self._looked_at(code, language, caller)
+        sandbox, name = looked.sandbox, looked.sandbox.description.name
+        if any(finding.is_error for finding in looked.findings):
+            return RunOutcome("", language, name, "rejected", findings=tuple(looked.findings))
         record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door)
         await record.begin(language, name, retry_of)
         replay = await self._replay(retry_of)
-        calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress, client)
+        calls = self._calls(record, looked, replay, on_progress, client)
         async with record.broken_off():
-            outcome = await sandbox.run(code, named.names, calls, limits=self._limits)
-        told = _told(record.run, language, name, findings, calls, outcome)
+            outcome = await sandbox.run(looked.run, looked.named.names, calls, limits=self._limits)
+        told = _told(record.run, code, language, looked, calls, outcome)
         return await record.settled(told, outcome.snapshot, self._door.labels(caller))
 
     async def _go_on(
@@ -130,7 +137,7 @@ class ScriptRunner:
         client: ClientSide | None,
     ) -> RunOutcome:
         """Take up a run that sleeps."""
-        sandbox, named, findings = await self._looked_at(asleep.code, asleep.language, caller)
+        looked = await self._looked_at(asleep.code, asleep.language, caller)
         await runs.wake(run, asleep)
         record = _Record(run, asleep.code, caller, runs, self._door)
         async with record.broken_off():
@@ -138,10 +145,22 @@ class ScriptRunner:
             self._door.has_read(record.caller, asleep.labels)
             repeated, left = await runs.left(run)
             replay = Replay(repeated, left, await runs.digest()) if left else None
-            calls = ScriptCalls(self._door, record.caller, named.flat, replay, record, on_progress, client)
-            outcome = await sandbox.resume(asleep.snapshot, named.names, calls, limits=self._limits)
-        told = _told(run, asleep.language, sandbox.description.name, findings, calls, outcome)
+            calls = self._calls(record, looked, replay, on_progress, client)
+            names = looked.named.names
+            outcome = await looked.sandbox.resume(asleep.snapshot, names, calls, limits=self._limits)
+        told = _told(run, asleep.code, asleep.language, looked, calls, outcome)
         return await record.settled(told, outcome.snapshot, self._door.labels(caller))
+
+    def _calls(
+        self,
+        record: "_Record",
+        looked: "_Looked",
+        replay: Replay | None,
+        on_progress: OnProgress | None,
+        client: ClientSide | None,
+    ) -> ScriptCalls:
+        flat = looked.named.flat
+        return ScriptCalls(self._door, record.caller, flat, replay, record, on_progress, client, self._extract)
 
     async def aclose(self) -> None:
         """End every process that runs scripts."""
@@ -149,7 +168,7 @@ class ScriptRunner:
             await sandbox.aclose()
         self._started.clear()
 
-    async def _looked_at(self, code: str, language: Language, caller: Caller) -> tuple[Sandbox, Named, list[Finding]]:
+    async def _looked_at(self, code: str, language: Language, caller: Caller) -> "_Looked":
         """Where a script is to run, what it names, and what is wrong with it.
 
         One that the first back-end refuses for what its dialect lacks is looked at by the next; never by one
@@ -160,15 +179,19 @@ class ScriptRunner:
         if language not in self._backends:
             known = ", ".join(self._backends) or "none"
             raise UsageError(f"Scripts can't be written in {language} here.", hint=f"Languages: {known}.")
-        named = self._naming(caller).named(code, self._read, self._stubs, language)
-        first: tuple[Sandbox, Named, list[Finding]] | None = None
+        uses = extractions(code, language, is_there=self._extract is not None)
+        more = {extraction.NAME: uses.stub} if uses.is_used else {}
+        named = self._naming(caller).named(code, self._read, self._stubs, language, more)
+        first: _Looked | None = None
         for place in range(len(self._backends[language])):
             sandbox = await self._sandbox(language, place)
-            findings = await sandbox.check(code, named.names)
-            first = first or (sandbox, named, findings)
+            findings = [*uses.findings, *await sandbox.check(uses.checked, named.names)]
+            findings.sort(key=lambda finding: (finding.line, finding.column))
+            looked = _Looked(sandbox, named, findings, uses.run)
+            first = first or looked
             wrong = [finding for finding in findings if finding.is_error]
             if not wrong:
-                return sandbox, named, findings
+                return looked
             if not all(finding.rule in _REFUSED for finding in wrong):
                 break
         assert first is not None
@@ -187,6 +210,23 @@ class ScriptRunner:
         if not retry_of or self._runs is None:
             return None
         return Replay(retry_of, await self._runs.earlier(retry_of), await self._runs.digest())
+
+
+@dataclass(frozen=True, slots=True)
+class _Looked:
+    """A script that was looked at.
+
+    Attributes:
+        sandbox: Where it is to run.
+        named: What it names.
+        findings: What was found in it.
+        run: Its text as the sandbox is to run it.
+    """
+
+    sandbox: Sandbox
+    named: Named
+    findings: list[Finding]
+    run: str
 
 
 class _Record:
@@ -260,10 +300,11 @@ class _Record:
                 await self._door.ended(self.caller)
 
 
-def _told(
-    run: str, language: Language, sandbox: str, findings: Sequence[Finding], calls: ScriptCalls, outcome: Outcome
-) -> RunOutcome:
-    """What is told of a run."""
+def _told(run: str, code: str, language: Language, looked: _Looked, calls: ScriptCalls, outcome: Outcome) -> RunOutcome:
+    """What is told of a run; its lines are those of the script as it was written."""
+    fault, lines = outcome.fault, code.splitlines()
+    if fault is not None and fault.source and fault.line and fault.line <= len(lines):
+        fault = replace(fault, source=lines[fault.line - 1].strip()[:MOST_SOURCE])
     ended = {call.number for call in calls.made}
     given_up = [
         MadeCall(each.number, each.name, each.line, "unknown", "cancelled")
@@ -273,15 +314,15 @@ def _told(
     return RunOutcome(
         run,
         language,
-        sandbox,
+        looked.sandbox.description.name,
         outcome.status,
         outcome.value,
         outcome.cut,
         outcome.output,
         outcome.output_cut,
         tuple(calls.shown),
-        tuple(findings),
-        outcome.fault,
+        tuple(looked.findings),
+        fault,
         tuple(sorted([*calls.made, *given_up], key=lambda call: call.number)),
         outcome.usage.wall,
         calls.waiting,

@@ -58,6 +58,11 @@ class Searcher(ABC):
     name: str
     """What the configuration calls the strategy."""
 
+    @property
+    def problem(self) -> str:
+        """Why a model that it should have asked last time was not used; empty where all is well."""
+        return ""
+
     @abstractmethod
     def add(self, server: ServerDocs, tools: Iterable[Tool], *, digest: str = "") -> None:
         """Take in all tools of one server, in place of those that it had.

@@ -47,7 +47,7 @@ class DelegateSearcher(Searcher):
 
     def __init__(self, candidates: Searcher, chooser: Chooser, *, patience: float = 30.0) -> None:
         self.candidates = candidates
-        self.problem = ""
+        self._problem = ""
         self._chooser = chooser
         self._patience = patience
         self._summaries: dict[str, dict[str, str]] = {}
@@ -90,17 +90,22 @@ class DelegateSearcher(Searcher):
         """See `Searcher.load`."""
         return self.candidates.load(path)
 
+    @property
+    def problem(self) -> str:
+        """See `Searcher.problem`."""
+        return self._problem or self.candidates.problem
+
     async def _chosen(self, query: str, tool_ids: Sequence[str]) -> list[str]:
         known = {tool_id: text for each in self._summaries.values() for tool_id, text in each.items()}
         try:
             with anyio.fail_after(self._patience):
                 picks = list(await self._chooser(query, [Candidate(each, known.get(each, "")) for each in tool_ids]))
         except TimeoutError:
-            self.problem = f"The chooser is not used: it did not answer within {self._patience:g} seconds."
+            self._problem = f"The chooser is not used: it did not answer within {self._patience:g} seconds."
         except Exception as error:
-            self.problem = f"The chooser is not used: {str(error).rstrip('.') or type(error).__name__}."
+            self._problem = f"The chooser is not used: {str(error).rstrip('.') or type(error).__name__}."
         else:
-            self.problem = ""
+            self._problem = ""
             return [tool_id for tool_id in dict.fromkeys(map(str, picks)) if tool_id in tool_ids]
         return []
 

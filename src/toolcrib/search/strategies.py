@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from toolcrib.errors import ConfigError, shown
 from toolcrib.search.base import Searcher
+from toolcrib.search.choosing import chooser_of
 from toolcrib.search.delegate import Chooser, DelegateSearcher
 from toolcrib.search.embedders import Embedder, configured_embedder
 from toolcrib.search.hybrid import HybridSearcher
 from toolcrib.search.keyword import KeywordSearcher
 from toolcrib.search.regex import RegexSearcher
 from toolcrib.search.semantic import PATIENCE, SemanticSearcher
+from toolcrib.smallmodel import SmallModel
 
 if TYPE_CHECKING:
     from toolcrib.config import SearchSettings
@@ -36,6 +38,7 @@ def make_searcher(
     settings: "SearchSettings | None" = None,
     embedder: Embedder | None = None,
     chooser: Chooser | None = None,
+    small_model: SmallModel | None = None,
 ) -> Searcher:
     """An empty searcher of a strategy.
 
@@ -45,6 +48,7 @@ def make_searcher(
         settings: Says which embedder to take; None takes the installed model's, if there is one.
         embedder: Taken in place of the one in the settings.
         chooser: Chooses for `delegate`.
+        small_model: Chooses where there is no `chooser`.
 
     Raises:
         ConfigError: There is no such strategy, or what it needs is missing.
@@ -54,6 +58,8 @@ def make_searcher(
         raise ConfigError(
             f"There is no search strategy {shown(strategy)}.", hint=f"Use one of: {', '.join(STRATEGIES)}."
         )
+    if chooser is None and small_model is not None:
+        chooser = chooser_of(small_model)
     return make(_Parts(settings, embedder, chooser))
 
 
@@ -68,7 +74,8 @@ def _delegate(parts: _Parts) -> Searcher:
     if parts.chooser is None:
         raise ConfigError(
             "The search strategy delegate has no model to choose with.",
-            hint="Hand in a `chooser`, or take another strategy.",
+            hint="Set `toolcrib.small_model` to provider:model (a program hands it to Crib.open), or take another "
+            "strategy.",
         )
     return DelegateSearcher(_best(parts), parts.chooser)
 

@@ -7,7 +7,7 @@ from fnmatch import translate
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
-from toolcrib.broker.call import Effect, Face, Origin
+from toolcrib.broker.call import OWN_SOURCE, Effect, Face, Origin
 from toolcrib.broker.policy.arguments import failure
 from toolcrib.broker.policy.seam import Decision
 from toolcrib.catalog import JsonObject
@@ -95,7 +95,8 @@ class Around(NamedTuple):
 def around_of(config: Config) -> Around:
     """What rules may ask of a configuration."""
     ids = server_ids(config.servers)
-    tags = {ids[key]: frozenset(tag.casefold() for tag in entry.options.tags) for key, entry in config.servers.items()}
+    tags: dict[str, frozenset[str]] = {OWN_SOURCE: frozenset()} if config.settings.small_model.model else {}
+    tags |= {ids[key]: frozenset(tag.casefold() for tag in entry.options.tags) for key, entry in config.servers.items()}
     return Around(ids, tags)
 
 

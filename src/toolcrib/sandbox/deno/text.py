@@ -44,5 +44,57 @@ def _found(bare: str, names: Names) -> Iterator[Finding]:
         yield Finding(line, column, "not-awaited", text, hint=f"Write: await {match[1]}(...)")
 
 
+_OPENS = re.compile(
+    r"(?P<loop>\b(?:for(?:\s+await)?|while)\s*\()"
+    r"|(?P<each>\.(?:map|flatMap|forEach|filter|find|some|every|reduce|from)\s*\()"
+    r"|(?P<do>\bdo\s*\{)|(?P<open>[({\[])|(?P<close>[)}\]])|(?P<end>[;\n])"
+)
+
+
+def uses_of(code: str, function: str) -> list[tuple[int, int, bool]]:
+    """Where a script calls a function that is not its own: line, column, and whether that is in a loop, as far as text
+    tells.
+
+    Args:
+        code: The script.
+        function: The function's name.
+    """
+    bare = _TEXTS.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), code)
+    if re.search(rf"\b(?:function|const|let|var|class|import)\s*\*?\s*\{{?\s*{function}\b", bare):
+        return []
+    calls = [match.start() for match in re.finditer(rf"(?<![\w$.]){function}\s*\(", bare)]
+    loops = _loops(bare) if calls else []
+    return [(*_place(bare, at), any(first < at < last for first, last in loops)) for at in calls]
+
+
+def _loops(bare: str) -> list[tuple[int, int]]:
+    """The parts of a script that may run many times: bodies of loops, and what is handed to methods that go over all
+    items."""
+    found: list[tuple[int, int]] = []
+    open_: list[tuple[str, int]] = []
+    pending: int | None = None
+    for match in _OPENS.finditer(bare):
+        kind, at = str(match.lastgroup), match.start()
+        if kind == "end":
+            # the body of a loop may be a single statement
+            if pending is not None and not open_ and bare[pending:at].strip():
+                found.append((pending, at))
+                pending = None
+        elif kind == "close":
+            begun = open_.pop() if open_ else ("open", at)
+            if begun[0] == "loop":
+                pending = match.end()
+            elif begun[0] in ("each", "do", "body"):
+                found.append((begun[1], at))
+        elif pending is not None and match[0] == "{" and not bare[pending:at].strip():
+            open_.append(("body", at))
+            pending = None
+        else:
+            open_.append((kind, at))
+    if pending is not None:
+        found.append((pending, len(bare)))
+    return found
+
+
 def _place(text: str, at: int) -> tuple[int, int]:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
