@@ -165,15 +165,24 @@ def test_what_is_in_the_file_stays_and_is_kept_beside_it(cli: Cli, registry: Pat
     assert sorted(each.name for each in folder.iterdir()) == ["mine.json", "mine.json.bak"]
 
 
-@pytest.mark.parametrize(
-    "text", ['{"mcpServers": {} /* mine */}', '{"mcpServers": {},}', '{"a": 1, "a": 2}', "[]", "{"]
-)
-def test_a_file_that_would_lose_something_is_left_alone(cli: Cli, registry: Path, tmp_path: Path, text: str) -> None:
-    path = tmp_path / "commented.json"
+@pytest.mark.parametrize("text", ["[]", "{", '{"mcpServers": []}'])
+def test_a_file_that_is_no_configuration_is_left_alone(cli: Cli, registry: Path, tmp_path: Path, text: str) -> None:
+    path = tmp_path / "other.json"
     path.write_text(text)
     ran = cli("servers", "add", "com.example/weather", "-r", registry, "-y", "--to", path)
     assert ran.code == 2
     assert path.read_text() == text
+
+
+def test_comments_and_layout_of_the_file_stay(cli: Cli, registry: Path, tmp_path: Path) -> None:
+    path = tmp_path / "commented.json"
+    before = '{\n\t// mine\n\t"mcpServers": {\n\t\t"a": {"command": "x"}, // first\n\t}\n}\n'
+    path.write_text(before)
+    assert cli("servers", "add", "com.example/weather", "-r", registry, "-y", "--to", path).code == 0
+    added = path.read_text()
+    assert added.startswith('{\n\t// mine\n\t"mcpServers": {\n\t\t"a": {"command": "x"}, // first\n\t\t"weather": {\n')
+    assert cli("servers", "remove", "weather", "-c", path).code == 0
+    assert path.read_text() == before.replace("\t}\n}", '\t},\n\t"inputs": []\n}')
 
 
 def test_a_key_that_is_taken_needs_another(cli: Cli, registry: Path, folder: Path) -> None:

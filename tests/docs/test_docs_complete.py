@@ -11,6 +11,7 @@ import typer
 from pydantic import BaseModel
 
 import toolcrib
+from toolcrib.cli import program
 from toolcrib.cli.program import COMMANDS
 from toolcrib.config import ServerOptions, Settings
 from toolcrib.errors import ToolcribError
@@ -70,7 +71,7 @@ def test_every_command_and_each_of_its_options_is_told(command: str) -> None:
 
 def options(command: str) -> Iterator[str]:
     """The long names of the options of a command, or of all commands of a group."""
-    function: Any = getattr(importlib.import_module(f"toolcrib.cli.{command}"), command)
+    function: Any = program.command(command)
     app = function if isinstance(function, typer.Typer) else typer.Typer(add_completion=False)
     if app is not function:
         app.command(command)(function)

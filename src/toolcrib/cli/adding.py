@@ -1,6 +1,5 @@
 """`toolcrib servers add` and `remove`: entries of the configuration that come from a registry."""
 
-import sys
 from difflib import get_close_matches
 from enum import StrEnum
 from functools import partial
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib.cli.agreeing import agreed
 from toolcrib.cli.available import Registries, config_with_registries, read_registries
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.session import read_config, run
@@ -96,7 +96,7 @@ async def _add(
     else:
         for line in lines:
             print_text(line)
-    if not yes and not _approved():
+    if not yes and not agreed("Add it?", "Nothing was added: somebody has to approve what will run."):
         tell("Nothing was added.")
         return FAILED
     backup = add_entry(file, proposal.key, proposal.entry, proposal.inputs)
@@ -155,20 +155,3 @@ def _told(proposal: "Proposal", file: Path) -> list[str]:
 def _exact(text: str) -> str:
     """A text with everything in it to be seen, on one line."""
     return safe(text).replace("\n", "\\n").replace("\t", "\\t")
-
-
-def _approved() -> bool:
-    """Ask on the terminal.
-
-    Raises:
-        UsageError: There is no terminal to ask on.
-    """
-    if not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(
-            "Nothing was added: somebody has to approve what will run.",
-            hint="Run it on a terminal; or add --yes when you have read it.",
-        )
-    sys.stdout.flush()
-    sys.stderr.write("Add it? [y/N] ")
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}

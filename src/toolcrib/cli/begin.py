@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolcrib.config import client_files
+from toolcrib.clients import client_files
 
 
 def how_to_begin(folder: Path) -> str:
@@ -19,7 +19,7 @@ def how_to_begin(folder: Path) -> str:
     example = {"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}
     return "\n".join(
         [
-            "Toolcrib reads the file that your client has already:",
+            "toolcrib import takes over the servers that your clients have. Their files are read as they are, too:",
             f"  toolcrib servers --config {quoted(str(found.path)) if found else 'FILE'}",
             f"or any *.json in {folder}, such as:",
             f"  {json.dumps(example)}",

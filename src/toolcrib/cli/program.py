@@ -4,6 +4,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import takewhile
+from keyword import iskeyword
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,9 @@ from toolcrib.cli.troubles import report
 
 COMMANDS = {
     "demo": "Show what Toolcrib does, on servers that ship with it.",
+    "import": "Take over the servers that your clients have.",
+    "install": "Put Toolcrib into a client, in place of its servers.",
+    "uninstall": "Give a client its own servers back.",
     "serve": "Be one MCP server in place of all configured ones.",
     "servers": "List the configured servers, add others, switch them on and off.",
     "search": "Find tools by what they do.",
@@ -27,7 +31,8 @@ COMMANDS = {
     "principals": "List, add and remove those who may use the gateway over HTTP.",
     "doctor": "Look for what is wrong with the configuration and its servers.",
 }
-"""The commands in the order of the help. Each is the function, or the group, of its name in the module of its name."""
+"""The commands in the order of the help. Each is the function, or the group, of its name in the module of its name;
+where Python has the name for itself, with a `_` behind it."""
 
 INTERRUPTED = 130
 """What a shell reports of a program that SIGINT has ended."""
@@ -66,15 +71,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
+def command(name: str) -> Any:
+    """The function, or the group, of one of the `COMMANDS`; its module is loaded."""
+    own = f"{name}_" if iskeyword(name) else name
+    return getattr(import_module(f"toolcrib.cli.{own}"), own)
+
+
 def _run(words: list[str], *, debug: bool) -> int:
     if debug:
         from toolcrib.cli.logs import log_everything
 
         log_everything()
-    command = typer.main.get_command(_application(words))
+    whole = typer.main.get_command(_application(words))
     try:
-        with command.make_context("toolcrib", words) as context:
-            return command.invoke(context) or 0
+        with whole.make_context("toolcrib", words) as context:
+            return whole.invoke(context) or 0
     except typer.Exit as done:
         return done.exit_code
 
@@ -88,7 +99,7 @@ def _application(words: Sequence[str]) -> typer.Typer:
     for name, about in COMMANDS.items():
         function: Any = _unloaded
         if name == wanted:
-            function = getattr(import_module(f"toolcrib.cli.{name}"), name)
+            function = command(name)
         if isinstance(function, typer.Typer):
             app.add_typer(function, name=name, short_help=about, context_settings=_HELP_NAMES)
         else:

@@ -1,6 +1,5 @@
 """Configuration: the files that people already have, as typed values."""
 
-from toolcrib.config.clients import ClientFile, client_files, is_toolcrib, starts_itself
 from toolcrib.config.http import (
     HttpSettings,
     OAuthSettings,
@@ -10,6 +9,7 @@ from toolcrib.config.http import (
     entry_of,
     principal_name,
 )
+from toolcrib.config.itself import is_toolcrib, starts_itself
 from toolcrib.config.load import Config, config_from_mapping, load_config
 from toolcrib.config.models import (
     ApprovalSettings,
@@ -37,7 +37,6 @@ __all__ = [
     "TOKENS_FILE",
     "ApprovalSettings",
     "ArgumentTest",
-    "ClientFile",
     "Config",
     "DataFlowSettings",
     "DirectSettings",
@@ -65,7 +64,6 @@ __all__ = [
     "TokenSettings",
     "Transport",
     "Variables",
-    "client_files",
     "config_from_mapping",
     "digest_of",
     "entry_of",

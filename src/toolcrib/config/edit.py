@@ -1,4 +1,4 @@
-"""Adding a server's entry to a configuration file, and taking it out again; all else in the file stays."""
+"""Adding servers' entries to a configuration file, and taking one out again; all else in the file stays."""
 
 import json
 import re
@@ -7,45 +7,52 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from toolcrib.config.encoding import decoded, encoded
 from toolcrib.config.entry import looks_like_entry
+from toolcrib.config.jsonc import parse_document
+from toolcrib.config.jsonedit import members_at, with_members
 from toolcrib.errors import ConfigError, UsageError, shown
 from toolcrib.files import write_whole
 
 _ROOTS = ("mcpServers", "servers")
 _OURS = {"inputs", "toolcrib", "$schema"}
-_INDENT = re.compile(r"\n([ \t]+)\S")
 _INPUT = re.compile(r"\$\{input:([^}:]+)")
 
 
 def add_entry(path: Path, key: str, entry: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]] = ()) -> Path | None:
-    """Add a server to a configuration file, which is made if there is none.
+    """Add a server to a configuration file, as `add_entries` adds several."""
+    return add_entries(path, {key: entry}, inputs)
+
+
+def add_entries(
+    path: Path, entries: Mapping[str, Mapping[str, Any]], inputs: Sequence[Mapping[str, Any]] = ()
+) -> Path | None:
+    """Add servers to a configuration file, which is made if there is none.
 
     Args:
         path: The file.
-        key: The server's key.
-        entry: Its entry.
-        inputs: The `inputs` that it refers to.
+        entries: Their entries by key.
+        inputs: The `inputs` that they refer to.
 
     Returns:
         The copy of the file as it was before; None for a new file.
 
     Raises:
         UsageError: There is such a key already.
-        ConfigError: The file can't be read, written, or changed without losing something.
+        ConfigError: The file can't be read or written.
     """
 
-    def change(data: dict[str, Any]) -> None:
-        servers = _servers(data)
-        if key in servers:
-            raise UsageError(f"{path} has a server {shown(key)} already.", hint="Give this one another key.")
-        servers[key] = dict(entry)
+    def change(text: str) -> str:
+        root = _root(text, str(path))
+        servers: Mapping[str, Any] = members_at(text, root, str(path)) if text.strip() else {}
+        if there := [key for key in entries if key in servers]:
+            raise UsageError(f"{path} has a server {shown(there[0])} already.", hint="Give this one another key.")
+        text = with_members(text, root, str(path), put=entries)
         if inputs:
-            known = data.setdefault("inputs", [])
-            if not isinstance(known, list):
-                raise ConfigError(f"{path}: inputs is no list.", hint="Correct it first.")
             ids = {each["id"] for each in inputs}
-            others = [each for each in cast("list[Any]", known) if _id(each) not in ids]
-            data["inputs"] = [*others, *map(dict, inputs)]
+            others = [each for each in _inputs(text, path) if _id(each) not in ids]
+            text = with_members(text, (), str(path), put={"inputs": [*others, *map(dict, inputs)]})
+        return text
 
     return _rewrite(path, change)
 
@@ -58,73 +65,60 @@ def remove_entry(path: Path, key: str) -> Path | None:
 
     Raises:
         UsageError: There is no such key.
-        ConfigError: The file can't be read, written, or changed without losing something.
+        ConfigError: The file can't be read or written.
     """
 
-    def change(data: dict[str, Any]) -> None:
-        servers = _servers(data)
+    def change(text: str) -> str:
+        root = _root(text, str(path))
+        servers = members_at(text, root, str(path))
         if key not in servers:
             raise UsageError(f"{path} has no server {shown(key)}.")
-        own = set(_INPUT.findall(json.dumps(servers.pop(key))))
-        inputs = data.get("inputs")
-        if not isinstance(inputs, list) or not own:
-            return
-        rest = {name: member for name, member in data.items() if name != "inputs"}
+        own = set(_INPUT.findall(json.dumps(servers[key])))
+        text = with_members(text, root, str(path), without={key}, put={})
+        rest = {name: each for name, each in members_at(text, (), str(path)).items() if name != "inputs"}
         unused = own - set(_INPUT.findall(json.dumps(rest)))
-        data["inputs"] = [each for each in cast("list[Any]", inputs) if _id(each) not in unused]
+        if unused and (inputs := _inputs(text, path)):
+            kept = [each for each in inputs if _id(each) not in unused]
+            text = with_members(text, (), str(path), put={"inputs": kept})
+        return text
 
     return _rewrite(path, change)
 
 
-def _servers(data: dict[str, Any]) -> dict[str, Any]:
-    """The object that holds the servers, in each of the shapes that a file may have."""
+def _root(text: str, name: str) -> tuple[str, ...]:
+    """Where the servers stand, in each of the shapes that a file may have."""
+    data: Mapping[str, Any] = members_at(text, (), name) if text.strip() else {}
     for root in _ROOTS:
         if isinstance(data.get(root), dict) and not looks_like_entry(data[root]):
-            return cast("dict[str, Any]", data[root])
+            return (root,)
     if any(looks_like_entry(member) for name, member in data.items() if name not in _OURS):
-        return data
-    return data.setdefault("mcpServers", {})
+        return ()
+    return ("mcpServers",)
+
+
+def _inputs(text: str, path: Path) -> list[object]:
+    inputs = cast("Mapping[str, object]", parse_document(text, str(path)).value).get("inputs", [])
+    if not isinstance(inputs, list):
+        raise ConfigError(f"{path}: inputs is no list.", hint="Correct it first.")
+    return cast("list[object]", inputs)
 
 
 def _id(entry: object) -> object:
     return cast("dict[str, object]", entry).get("id") if isinstance(entry, dict) else None
 
 
-def _rewrite(path: Path, change: Callable[[dict[str, Any]], None]) -> Path | None:
+def _rewrite(path: Path, change: Callable[[str], str]) -> Path | None:
     real = path.resolve()  # a link to the file stays one
     try:
-        before = real.read_text(encoding="utf-8") if real.exists() else None
-        data = {} if before is None else _parsed(path, before)
-        change(data)
-        indent = _INDENT.search(before or "")
-        text = json.dumps(data, ensure_ascii=False, indent=indent[1] if indent else 2) + "\n"
+        before = real.read_bytes() if real.exists() else None
+        text, encoding = decoded(before or b"", str(path))
+        changed = encoded(change(text), encoding)
         backup = None if before is None else path.with_name(f"{path.name}.bak")
         if backup is not None:
             shutil.copy2(real, backup)
-        write_whole(real, [text.encode()], private=False)
-    except (OSError, UnicodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        write_whole(real, [changed], private=False)
+    except OSError as error:
         raise ConfigError(
-            f"{path} can't be changed: {reason}.", hint="Check its rights, or name another file."
+            f"{path} can't be changed: {error.strerror}.", hint="Check its rights, or name another file."
         ) from None
     return backup
-
-
-def _parsed(path: Path, text: str) -> dict[str, Any]:
-    """The content of a file that can be written back without losing anything: strict JSON, no key twice."""
-
-    def members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        if len({name for name, _ in pairs}) < len(pairs):
-            raise ValueError
-        return dict(pairs)
-
-    try:
-        data = json.loads(text, object_pairs_hook=members)
-    except (ValueError, RecursionError):
-        raise ConfigError(
-            f"{path} has comments, trailing commas, a key twice or faults, which a program would lose.",
-            hint="Change it by hand, or name another file.",
-        ) from None
-    if not isinstance(data, dict):
-        raise ConfigError(f"{path} is no object.", hint="Name another file.")
-    return cast("dict[str, Any]", data)

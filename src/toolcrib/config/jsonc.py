@@ -111,6 +111,16 @@ def walk_objects(value: object, name: str) -> Iterator[tuple[tuple[str, ...], Ma
             waiting.extend(((*path, f"[{place}]"), entry) for place, entry in enumerate(entries))
 
 
+def blanked(text: str) -> str:
+    """A text with blanks in place of comments and trailing commas; every other character stays where it is."""
+    return _TRAILING_COMMA.sub(_blank, without_comments(text))
+
+
+def without_comments(text: str) -> str:
+    """A text with blanks in place of comments; every other character stays where it is."""
+    return _COMMENT.sub(_blank, text)
+
+
 _SYNTAX_HINT = "Comments and trailing commas are allowed; everything else must be plain JSON."
 
 
@@ -140,8 +150,7 @@ def _parse(text: str, build: Any) -> Any:
     try:
         return json.loads(text, object_pairs_hook=build, parse_constant=_refuse_constant)
     except json.JSONDecodeError:
-        plain = _TRAILING_COMMA.sub(_blank, _COMMENT.sub(_blank, text))
-        return json.loads(plain, object_pairs_hook=build, parse_constant=_refuse_constant)
+        return json.loads(blanked(text), object_pairs_hook=build, parse_constant=_refuse_constant)
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -76,7 +76,7 @@ class ServerConfig:
             self.url,
             dict(self.headers),
             self.options.protocol,
-            str(self._base) if self._depends_on_place else None,
+            str(self.base) if self._depends_on_place else None,
         ]
         text = json.dumps(identity, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
@@ -98,7 +98,7 @@ class ServerConfig:
         filled = _Filled(self.key, Expander(variables or Variables(), _project(self.origin)))
         env: dict[str, str] = {}
         if self.env_file is not None:
-            path = self._base / filled.path("envFile", self.env_file)
+            path = self.base / filled.path("envFile", self.env_file)
             env |= read_env_file(path, filled.where("envFile"))
         env |= filled.env(self.env)
         return ResolvedServer(
@@ -107,15 +107,43 @@ class ServerConfig:
             command=None if self.command is None else filled.path("command", self.command),
             args=tuple(filled.text(f"args[{place}]", text) for place, text in enumerate(self.args)),
             env=env,
-            cwd=None if self.cwd is None else self._base / filled.path("cwd", self.cwd),
+            cwd=None if self.cwd is None else self.base / filled.path("cwd", self.cwd),
             url=None if self.url is None else filled.url(self.url),
             headers=filled.headers(self.headers),
             oauth=None if self.oauth is None else filled.oauth(self.oauth),
             private=tuple(filled.private),
         )
 
+    def unfilled(self, variables: Variables | None = None) -> list[ConfigError]:
+        """What keeps each field from being filled in, one error a field at most. May block.
+
+        Args:
+            variables: As for `resolve`.
+        """
+        expander = Expander(variables or Variables(), _project(self.origin))
+        errors: dict[str, ConfigError] = {}
+        for name, text in self._fields():
+            try:
+                expander.expand(text, f"{self.key}, {name}")
+            except ConfigError as error:
+                errors.setdefault(error.message, error)
+        return list(errors.values())
+
+    def _fields(self) -> Iterator[tuple[str, str]]:
+        """Every text that may hold variables, with the name of its field."""
+        alone = {"command": self.command, "cwd": self.cwd, "envFile": self.env_file, "url": self.url}
+        for name, text in alone.items():
+            if text is not None:
+                yield name, text
+        for place, text in enumerate(self.args):
+            yield f"args[{place}]", text
+        for name, text in self.env.items():
+            yield f"env.{name}", text
+        for name, text in self.headers.items():
+            yield f"headers.{name}", text
+
     @property
-    def _base(self) -> Path:
+    def base(self) -> Path:
         """Where a relative `cwd` or `envFile` starts: the project, else the file's folder, else here."""
         return _project(self.origin) or (self.origin.parent if self.origin else Path.cwd())
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toolcrib.config import ResolvedServer, ServerConfig
-from toolcrib.config.variables import Expander
 from toolcrib.doctor.case import Case
 from toolcrib.doctor.finding import Finding, listed
 from toolcrib.errors import ConfigError
@@ -35,7 +34,7 @@ def resolve_servers(case: Case) -> tuple[dict[str, ResolvedServer], list[Finding
     resolved: dict[str, ResolvedServer] = {}
     findings: list[Finding] = []
     for server, entry in case.usable():
-        missing = _missing(case, server, entry)
+        missing = entry.unfilled(case.variables)
         if not missing:
             try:
                 resolved[server] = entry.resolve(case.variables)
@@ -79,31 +78,6 @@ def _written_out(server: str, names: list[str], origin: Path | None) -> Finding:
         message = f"{listed(names)}: written out{where}, which other users of this machine may read."
         return Finding(CHECK, "warning", server, message, f"{hint} Or: chmod 600 {origin}")
     return Finding(CHECK, "note", server, f"{listed(names)}: written out{where}.", hint)
-
-
-def _missing(case: Case, server: str, entry: ServerConfig) -> list[ConfigError]:
-    """What keeps each field from being filled in, one error a field at most."""
-    expander = Expander(case.variables)
-    errors: dict[str, ConfigError] = {}
-    for name, text in _fields(entry):
-        try:
-            expander.expand(text, f"{server}, {name}")
-        except ConfigError as error:
-            errors.setdefault(error.message, error)
-    return list(errors.values())
-
-
-def _fields(entry: ServerConfig) -> Iterator[tuple[str, str]]:
-    alone = {"command": entry.command, "cwd": entry.cwd, "envFile": entry.env_file, "url": entry.url}
-    for name, text in alone.items():
-        if text is not None:
-            yield name, text
-    for place, text in enumerate(entry.args):
-        yield f"args[{place}]", text
-    for name, text in entry.env.items():
-        yield f"env.{name}", text
-    for name, text in entry.headers.items():
-        yield f"headers.{name}", text
 
 
 def _bare(value: str) -> str:

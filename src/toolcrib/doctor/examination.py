@@ -6,7 +6,8 @@ from pathlib import Path
 
 import anyio.to_thread
 
-from toolcrib.config import Config, ServerConfig, Variables, client_files
+from toolcrib.clients import client_files
+from toolcrib.config import Config, ServerConfig, Variables
 from toolcrib.crib import Crib
 from toolcrib.doctor.addresses import check_addresses
 from toolcrib.doctor.case import Case

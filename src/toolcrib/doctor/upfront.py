@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Iterator
 
 from toolcrib.catalog import as_sent
-from toolcrib.config import ClientFile, is_toolcrib, load_config
+from toolcrib.clients import ClientFile
 from toolcrib.doctor.case import Case
 from toolcrib.doctor.finding import Finding, counted, listed
-from toolcrib.errors import ConfigError
 from toolcrib.metatools import MetaTools
 from toolcrib.tokens import count_tokens, counter_name
 
@@ -32,20 +31,19 @@ def check_always(case: Case) -> Iterator[Finding]:
 def check_clients(files: Iterable[ClientFile]) -> Iterator[Finding]:
     """Clients on this machine that list servers themselves, and so load all their definitions; only read."""
     for file in files:
-        try:
-            servers = load_config([file.path]).servers.values()
-        except ConfigError:
-            continue  # not a list of servers, or the client's own matter
-        others = [each.key for each in servers if not is_toolcrib(each) and not each.disabled]
+        servers = [each for each in file.servers if each.server is not None and not each.server.disabled]
+        others = [each.key for each in servers if not each.is_toolcrib]
         if not others:
             continue
         count = counted(len(others), "server")
-        if len(others) < len(servers) and any(is_toolcrib(each) and not each.disabled for each in servers):
-            message = f"{file.client} lists {count} beside Toolcrib ({listed(others)}), in {file.path}."
-            yield Finding(CHECK, "warning", None, message, "Move them into Toolcrib's configuration.")
+        client = file.client.title
+        hint = f"toolcrib install {file.client.id} puts Toolcrib in their place."
+        if any(each.is_toolcrib for each in servers):
+            message = f"{client} lists {count} beside Toolcrib ({listed(others)}), in {file.path}."
+            yield Finding(CHECK, "warning", None, message, hint)
         else:
-            message = f"{file.client} loads the tools of {count} itself ({listed(others)}), from {file.path}."
-            yield Finding(CHECK, "note", None, message, f"`toolcrib serve --config {file.path}` can take their place.")
+            message = f"{client} loads the tools of {count} itself ({listed(others)}), from {file.path}."
+            yield Finding(CHECK, "note", None, message, hint)
 
 
 def check_surface(case: Case) -> Iterator[Finding]:

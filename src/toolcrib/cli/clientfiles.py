@@ -1,0 +1,157 @@
+"""What `import`, `install` and `uninstall` share: choosing clients' files, and telling what becomes of servers."""
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolcrib.cli.streams import one_line, print_text
+from toolcrib.clients import CLIENTS, Candidate, Client, ClientFile, Machine, client, client_files, read_client_file
+from toolcrib.config.paths import user_config_dir
+from toolcrib.errors import ToolcribError, UsageError
+from toolcrib.redact import Secrets
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SERVERS_FILE = "servers.json"
+"""Where servers are written in the user's own configuration folder."""
+
+
+def chosen_files(names: Sequence[str] | None, file: Path | None, project: Path | None = None) -> list[ClientFile]:
+    """The clients' files that a command is about.
+
+    Args:
+        names: The clients; None or nothing means all whose file is on this machine.
+        file: The file of the one client, where it is not in its usual place.
+        project: A project's folder, whose own files count too.
+
+    Raises:
+        UsageError: There is no such client, or a file without exactly one client.
+        ConfigError: The file that was named can't be read.
+    """
+    wanted = [client(name) for name in names or ()]
+    if file is not None:
+        if len(wanted) != 1:
+            raise UsageError("A file belongs to one client.", hint="Name the client whose form the file has.")
+        path = file.expanduser().absolute()
+        if not path.exists():
+            raise UsageError(f"There is no file {path}.", hint="Check its path.")
+        found = read_client_file(wanted[0], path)
+        if found.error is not None:
+            raise found.error
+        return [found]
+    return [each for each in client_files(project=project) if not wanted or each.client in wanted]
+
+
+def usual_file(wanted: Client) -> Path:
+    """The file of a client: the one that is there, else where it would be."""
+    places = [*wanted.files(Machine())]
+    return next((path for path in places if path.exists()), places[0])
+
+
+def target(to: Path | None, configs: Sequence[Path] | None) -> Path:
+    """The configuration that servers are imported into."""
+    named = to or (configs[-1] if configs else None)
+    return (named or user_config_dir() / SERVERS_FILE).expanduser().absolute()
+
+
+def print_candidates(files: Iterable[ClientFile], candidates: Iterable[Candidate]) -> None:
+    """Tell each client's file, its servers, and what becomes of them."""
+    broken = [each for each in files if each.error is not None]
+    for path, group in groupby(candidates, lambda each: each.path):
+        servers = [*group]
+        print_text(f"{servers[0].client.title}, {path}")
+        for each in servers:
+            print_text(f"  {one_line(each.key)}: {_fate(each)}")
+            for sentence in _remarks(each):
+                print_text(f"    {one_line(sentence)}")
+    for each in broken:
+        print_text(f"{each.client.title}, {each.path}")
+        print_text(f"  left alone: {each.error.message if each.error else ''}")
+
+
+def no_clients() -> str:
+    """What to say where no client's file was found."""
+    return f"No servers of these clients were found here: {', '.join(each.title for each in CLIENTS)}."
+
+
+def candidate_json(each: Candidate) -> dict[str, Any]:
+    """A candidate as a JSON object; it holds no values of secrets."""
+    return {
+        "client": each.client.id,
+        "file": str(each.path),
+        "key": each.key,
+        "state": each.state,
+        "into": each.into or None,
+        "note": each.note or None,
+        "unset": list(each.unset),
+        "secrets": list(each.secrets),
+    }
+
+
+def secrets_of(candidates: Iterable[Candidate]) -> Secrets:
+    """Every secret that stands in the entries."""
+    known = Secrets()
+    for each in candidates:
+        for place in each.secrets:
+            field, _, name = place.partition(".")
+            known.add(str((each.entry or {})[field][name]), name=name)
+    return known
+
+
+def gateway_env() -> Mapping[str, str]:
+    """The variables without which a client's gateway would look elsewhere than this command does."""
+    names = ("TOOLCRIB_CONFIG_DIR", "TOOLCRIB_STATE_DIR")
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def keyring_writer() -> "Callable[[str, str], None]":
+    """Puts a secret into the system's keyring.
+
+    Raises:
+        ToolcribError: When it is called: there is no keyring, it is locked, or it fails.
+    """
+    from toolcrib.config.variables import KEYRING_SERVICE
+
+    def put(name: str, value: str) -> None:
+        import keyring
+
+        try:
+            keyring.set_password(KEYRING_SERVICE, name, value)
+        except Exception as error:  # back-ends raise errors of their own libraries
+            raise ToolcribError(
+                f"The system's keyring takes nothing ({type(error).__name__}), so nothing was imported.",
+                hint="Unlock it, or leave the secrets where they are with --no-keyring.",
+            ) from None
+
+    return put
+
+
+def _fate(each: Candidate) -> str:
+    match each.state:
+        case "new":
+            return "new"
+        case "renamed":
+            return f"new, as {each.into}, since another server is called {one_line(each.key)}"
+        case "known":
+            return "there already" if each.into == each.key else f"there already, as {each.into}"
+        case "same":
+            return f"the same as {each.into}"
+        case "toolcrib":
+            return "Toolcrib itself"
+        case "left":
+            return f"stays where it is: {one_line(each.note)}"
+        case "broken":
+            return f"can't be used: {one_line(each.note)}"
+
+
+def _remarks(each: Candidate) -> Iterable[str]:
+    if not each.is_new:
+        return
+    if each.note:
+        yield f"{each.note}."
+    yield from each.unset
+    if each.secrets:
+        yield f"Written out in the file: {', '.join(each.secrets)}."

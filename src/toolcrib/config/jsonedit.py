@@ -1,0 +1,212 @@
+"""Changing JSON with comments: members are cut out and put in where they stand, and all else stays as it is."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from toolcrib.config.jsonc import blanked, parse_document, without_comments
+from toolcrib.errors import ConfigError
+
+_SPACE = re.compile(r"\s*")
+_INDENT = re.compile(r"\n([ \t]+)\S")
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """One member of an object: where its key starts, its value starts and ends, and the comma after it stands."""
+
+    key: str
+    start: int
+    value: int
+    end: int
+    comma: int | None
+
+
+def members_at(text: str, root: Sequence[str], name: str) -> Mapping[str, Any]:
+    """The members of an object inside a JSON document.
+
+    Args:
+        text: The document; comments and trailing commas are allowed.
+        root: The path of keys to the object; empty means the document itself.
+        name: What errors call the document.
+
+    Returns:
+        The members; none where the path leads to nothing.
+
+    Raises:
+        ConfigError: It is not JSON, or something else stands there.
+    """
+    value = parse_document(text, name).value
+    for key in root:
+        if not isinstance(value, Mapping):
+            raise _no_object(name, root)
+        value = cast("Mapping[str, Any]", value).get(key)
+        if value is None:
+            return {}
+    if not isinstance(value, Mapping):
+        raise _no_object(name, root)
+    return cast("Mapping[str, Any]", value)
+
+
+def with_members(
+    text: str, root: Sequence[str], name: str, *, without: Collection[str] = (), put: Mapping[str, Any]
+) -> str:
+    """A JSON document with other members in one of its objects; every other character stays.
+
+    Args:
+        text: The document; an empty one is made.
+        root: The path of keys to the object, which is made if it is not there; empty means the document itself.
+        name: What errors call the document.
+        without: Keys to take out.
+        put: Members to put in; the first takes the place of the first that goes, else they come last.
+
+    Raises:
+        ConfigError: As `members_at`.
+    """
+    if not text.strip():
+        return json.dumps(_nested(root, put), ensure_ascii=False, indent=2) + "\n"
+    members_at(text, root, name)  # whatever can't be read is refused before anything is cut
+    plain, commas = blanked(text), without_comments(text)
+    place = _skip(plain, 0)
+    for depth, key in enumerate(root):
+        found = [each for each in _members(plain, commas, place) if each.key == key]
+        if not found:
+            return _edited(
+                text, plain, place, [*_members(plain, commas, place)], (), {key: _nested(root[depth + 1 :], put)}
+            )
+        place = found[-1].value  # of a key that is given twice, the last one counts
+    if plain[place] != "{":  # null stands for no members
+        return text[:place] + _written(text, put, _line_indent(text, place)) + text[place + len("null") :]
+    return _edited(text, plain, place, [*_members(plain, commas, place)], without, put)
+
+
+def _members(plain: str, commas: str, opening: int) -> Iterator[_Member]:
+    """The members of the object whose brace stands at `opening`.
+
+    Args:
+        plain: The text without comments and trailing commas.
+        commas: The text without comments alone.
+        opening: Where the object starts.
+    """
+    place = _skip(plain, opening + 1)
+    while plain[place] != "}":
+        start = place
+        key, place = cast("tuple[str, int]", _DECODER.raw_decode(plain, place))
+        value = _skip(plain, _skip(plain, place) + 1)
+        _, end = _DECODER.raw_decode(plain, value)
+        place = _skip(plain, end)
+        following = _skip(commas, end)
+        yield _Member(key, start, value, end, following if commas[following] == "," else None)
+        if plain[place] == ",":
+            place = _skip(plain, place + 1)
+
+
+def _skip(plain: str, place: int) -> int:
+    found = _SPACE.match(plain, place)
+    return found.end() if found else place
+
+
+def _edited(
+    text: str, plain: str, opening: int, members: Sequence[_Member], without: Collection[str], put: Mapping[str, Any]
+) -> str:
+    """The text with some members of one object taken out, and others put in their place or at its end."""
+    gone = [each for each in members if each.key in without or each.key in put]
+    stays = [each for each in members if each not in gone]
+    newcomers = _lines(text, put, _member_indent(text, opening, members))
+    if gone and newcomers:
+        first, *gone = gone
+        stays = [each for each in members if each not in gone]
+        edits = [(first.start, first.end, newcomers)]
+    elif newcomers and stays:
+        edits = _appended(text, plain, stays[-1], _member_indent(text, opening, members) + newcomers)
+    elif newcomers:
+        return text[:opening] + _written(text, put, _line_indent(text, opening)) + text[plain.index("}", opening) + 1 :]
+    else:
+        edits = []
+    edits += [_cut(text, each) for each in gone]
+    if gone and stays and members[-1] in gone and members[-1].comma is None and stays[-1].comma is not None:
+        comma = stays[-1].comma
+        edits.append((comma, comma + 1, ""))
+    for start, end, replacement in sorted(edits, reverse=True):
+        text = text[:start] + replacement + text[end:]
+    return text
+
+
+def _appended(text: str, plain: str, last: _Member, newcomers: str) -> list[tuple[int, int, str]]:
+    """What puts members behind the last one, and behind a comment on its line."""
+    newline = _newline(text)
+    end = last.end if last.comma is None else last.comma + 1
+    line_end = plain.find("\n", end)
+    line_end -= line_end > 0 and plain[line_end - 1] == "\r"
+    if line_end <= last.end or plain[end:line_end].strip():
+        return [(last.end, last.end, f",{newline}{newcomers}")]
+    if last.comma is not None:  # the list may end in a comma here, and goes on doing so
+        return [(line_end, line_end, f"{newline}{newcomers},")]
+    return [(last.end, last.end, ","), (line_end, line_end, f"{newline}{newcomers}")]
+
+
+def _cut(text: str, member: _Member) -> tuple[int, int, str]:
+    """What goes with a member: its comma, and its line where nothing else stands on it."""
+    start = member.start
+    end = member.end if member.comma is None else member.comma + 1
+    line = text.rfind("\n", 0, start) + 1
+    after = text.find("\n", end)
+    if after >= 0 and not text[line:start].strip() and not text[end:after].strip():
+        return line, after + 1, ""
+    return start, end, ""
+
+
+def _lines(text: str, put: Mapping[str, Any], indent: str) -> str:
+    """Members as they are written at an indent; the first without it."""
+    unit = _unit(text)
+    newline = _newline(text)
+    written = [
+        f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False, indent=unit)}"
+        for key, entry in put.items()
+    ]
+    return f",\n{indent}".join(each.replace("\n", f"\n{indent}") for each in written).replace("\n", newline)
+
+
+def _written(text: str, put: Mapping[str, Any], indent: str) -> str:
+    """A whole object of members, which begins on a line of this indent."""
+    if not put:
+        return "{}"
+    inner = indent + _unit(text)
+    newline = _newline(text)
+    return f"{{{newline}{inner}{_lines(text, put, inner)}{newline}{indent}}}"
+
+
+def _member_indent(text: str, opening: int, members: Sequence[_Member]) -> str:
+    if members:
+        line = text.rfind("\n", 0, members[-1].start) + 1
+        before = text[line : members[-1].start]
+        if line and not before.strip():
+            return before
+    return _line_indent(text, opening) + _unit(text)
+
+
+def _line_indent(text: str, place: int) -> str:
+    line = text[text.rfind("\n", 0, place) + 1 :]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    found = _INDENT.search(text)
+    return found[1] if found else "  "
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _nested(keys: Sequence[str], value: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in reversed(keys):
+        value = {key: value}
+    return value
+
+
+def _no_object(name: str, root: Sequence[str]) -> ConfigError:
+    return ConfigError(f"{name}: {'.'.join(root)} is no object.", hint="Correct it first.")
