@@ -36,6 +36,9 @@ def _content(place: int, *blocks: Any) -> Callable[[dict[str, Any]], None]:
     return lambda body: body["messages"][place].update(content=list(blocks))
 
 
+SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}
+GONE = {"name": "gone", "input_schema": {"type": "object"}, "defer_loading": True}
+SEARCHED = api.searched({"tools": [SEARCH, GONE]}, "gone")
 MARK = {"cache_control": {"type": "ephemeral"}}
 
 RULES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
@@ -73,6 +76,13 @@ RULES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (_content(0, *({**api.text("x"), **MARK} for _ in range(5))), "maximum of 4 blocks"),
     (_content(0, {"type": "thinking", "thinking": "", "signature": "s", **MARK}), "thinking blocks"),
     (_content(0, api.text("x" * 1_000_000)), "prompt is too long"),
+    (lambda body: body["tools"].append({**SEARCH, "defer_loading": True}), "can't be deferred"),
+    (lambda body: body["tools"].append({**SEARCH, "name": "search"}), "Input should be"),
+    (_content(1, {**SEARCHED[0], "name": "x"}, SEARCHED[1], USE), "no `x` tool was provided"),
+    (lambda body: (body["tools"].append(SEARCH), _content(1, SEARCHED[0], USE)(body)), "without a corresponding"),
+    (lambda body: (body["tools"].append(SEARCH), _content(1, *SEARCHED, USE)(body)), "not found in available"),
+    (_content(0, SEARCHED[1]), "only be in assistant messages"),
+    (_content(2, {**RESULT, "tool_use_id": "srvtoolu_1"}), "for a server tool"),
 ]
 
 

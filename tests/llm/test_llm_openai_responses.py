@@ -174,6 +174,8 @@ async def test_refusals_and_failures_are_told_apart(crib: Crib, answer: Any, rai
 
 TOOL: dict[str, Any] = {"type": "function", "name": "t", "parameters": {"type": "object"}, "strict": False}
 SEARCH: dict[str, Any] = {"type": "tool_search", "execution": "client", "parameters": {"type": "object"}}
+SPACE: dict[str, Any] = {"type": "namespace", "name": "s", "description": "About.", "tools": [TOOL]}
+HOSTED = {"type": "tool_search_call", "execution": "server", "call_id": None, "arguments": {"paths": ["s"]}}
 BODY: dict[str, Any] = {
     "model": "gpt-5.6",
     "tools": [TOOL, SEARCH],
@@ -206,6 +208,13 @@ RULES: list[tuple[Any, str]] = [
     (lambda body: body["input"][2].update(name="a.b"), "Invalid 'input[2].name'"),
     (lambda body: body["input"][0].update(type="robot"), "Invalid value"),
     (lambda body: body["tools"].pop(), "without a tool_search tool"),
+    (lambda body: body["tools"].append({"type": "tool_search", "parameters": {}}), "takes no parameters"),
+    (lambda body: body["tools"].append({**SPACE, "description": ""}), "description"),
+    (lambda body: body["tools"].append({**SPACE, "tools": [TOOL, TOOL]}), "unique"),
+    (lambda body: body["tools"].__setitem__(0, SPACE), "Missing namespace"),
+    (lambda body: (body.update(input=[]), body.update(tools=[SPACE])), "need a tool_search"),
+    (lambda body: body["input"].append({**HOSTED, "call_id": "c9"}), "expected null"),
+    (lambda body: body["input"].append({key: HOSTED[key] for key in HOSTED if key != "call_id"}), "expected null"),
 ]
 
 

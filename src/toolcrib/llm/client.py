@@ -24,6 +24,7 @@ from toolcrib.llm.surfaces import (
     DeferredTools,
     Descriptions,
     GuidedTools,
+    NativeSearch,
     NativeTools,
     SearchTools,
     Surface,
@@ -59,6 +60,7 @@ class LlmClient:
         result_budget: Most bytes of JSON in one result; a larger one is kept, and read by `read_result`. None takes
             what the configuration says on the surface `search`, and everything on the others.
         threshold: Share of the model's window up to which all definitions are told, 0.01 to 0.05.
+        native_search: On the surface `native`, whose search finds tools: `ours`, or the vendor's own, `platform`.
         resources: Give the model two tools that list and read what the servers offer to read, where one offers any.
         trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
         guided: On the surface `search`, for small models: the order of steps is fixed, and the model is held to the
@@ -84,6 +86,7 @@ class LlmClient:
         max_output: int | None = None,
         result_budget: int | None = None,
         threshold: float = DEFAULT_SHARE,
+        native_search: NativeSearch = "ours",
         resources: bool = True,
         trim: bool = False,
         guided: bool = False,
@@ -107,6 +110,7 @@ class LlmClient:
         self._budget = result_budget
         self._threshold = threshold
         self._resources = resources
+        self._native_search: NativeSearch = native_search
         self._system = system
         self._surfaces: dict[SurfaceName, Surface] = {}
         self._gates: dict[str, anyio.Semaphore] = {}
@@ -225,7 +229,7 @@ class LlmClient:
             case "deferred":
                 return DeferredTools(crib, **shared, descriptions=self._descriptions)
             case "native":
-                return NativeTools(crib, **shared)
+                return NativeTools(crib, **shared, search=self._native_search)
             case "search":
                 return (GuidedTools if self._guide else SearchTools)(crib, **shared)
 

@@ -8,9 +8,10 @@ from typing import Any, cast
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import UsageError
 from toolcrib.llm.messages import Message, message_from_json, message_to_json
-from toolcrib.llm.provider import ToolSpec
+from toolcrib.llm.provider import ToolGroup, ToolSpec
 
 _VERSION = 1
+_FLAGS = ("deferred", "searches", "hosted")
 
 
 class Conversation:
@@ -118,10 +119,12 @@ class Conversation:
 
 def _tool_to_json(tool: ToolSpec) -> JsonObject:
     written: JsonObject = {"name": tool.name, "description": tool.description, "input_schema": tool.input_schema}
-    flags = {"deferred": tool.deferred, "searches": tool.searches}
-    return {**written, **{name: True for name, flag in flags.items() if flag}}
+    if tool.group is not None:
+        written["group"] = {"name": tool.group.name, "about": tool.group.about}
+    return {**written, **{name: True for name in _FLAGS if getattr(tool, name)}}
 
 
 def _tool_from_json(value: Mapping[str, Any]) -> ToolSpec:
-    flags = {name: value.get(name) is True for name in ("deferred", "searches")}
-    return ToolSpec(value["name"], value["description"], value["input_schema"], **flags)
+    flags = {name: value.get(name) is True for name in _FLAGS}
+    group = None if value.get("group") is None else ToolGroup(value["group"]["name"], value["group"]["about"])
+    return ToolSpec(value["name"], value["description"], value["input_schema"], **flags, group=group)

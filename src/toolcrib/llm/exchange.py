@@ -109,6 +109,7 @@ class Exchange:
                     return
                 if turn.stop == "paused":
                     self._settle(turn.message)
+                    self._side_rounds += 1
                     continue
                 for use in turn.message.uses:
                     yield ToolStarted(use.id, use.name, use.arguments)
@@ -196,8 +197,11 @@ class Exchange:
             # The last call may have been cut off, so none is made.
             self._settle(turn.message.without_calls())
             return "length"
-        if turn.stop == "paused":
+        if turn.stop == "paused" and not self._used_up:
             return None
+        if turn.stop == "paused":
+            self._settle(turn.message.without_calls())
+            return "rounds"
         if not turn.message.uses:
             self._settle(turn.message if turn.message.parts else None)
             return "rounds" if self._used_up else "answered"

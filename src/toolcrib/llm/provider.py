@@ -17,6 +17,19 @@ be asked to go on."""
 
 
 @dataclass(frozen=True, slots=True)
+class ToolGroup:
+    """Tools that belong together: those of one server.
+
+    Attributes:
+        name: At most 64 of `[A-Za-z0-9_-]`.
+        about: What they are for; never empty.
+    """
+
+    name: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSpec:
     """A tool as a model is told of it.
 
@@ -26,6 +39,8 @@ class ToolSpec:
         input_schema: A JSON Schema whose root is an object.
         deferred: Whether the vendor is to hold it back until a result refers to it.
         searches: Whether its results refer to tools that are held back.
+        hosted: Whether the vendor runs it itself; then only `searches` says what it is.
+        group: What it belongs to, where the vendor may show that in its place until it is found.
     """
 
     name: str
@@ -33,6 +48,8 @@ class ToolSpec:
     input_schema: JsonObject
     deferred: bool = False
     searches: bool = False
+    hosted: bool = False
+    group: ToolGroup | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,6 +49,9 @@ def check(body: dict[str, Any], headers: dict[str, str]) -> None:
         raise refuse(f"prompt is too long: 210000 tokens > {WINDOW} maximum")
 
 
+SEARCHES = {f"tool_search_tool_{kind}{version}" for kind in ("regex", "bm25") for version in ("", "_20251119")}
+
+
 def _choice(body: dict[str, Any]) -> None:
     choice = body.get("tool_choice") or {"type": "auto"}
     if choice["type"] in ("any", "tool") and (body.get("thinking") or {}).get("type") in ("enabled", "adaptive"):
@@ -61,6 +64,12 @@ def _tools(tools: list[dict[str, Any]]) -> None:
     names = [tool["name"] for tool in tools]
     for place, tool in enumerate(tools):
         where = f"tools.{place}.custom"
+        if tool.get("type") in SEARCHES:
+            if tool["name"] != tool["type"].removesuffix("_20251119"):
+                raise refuse(f"tools.{place}.{tool['type']}.name: Input should be '{tool['type']}'")
+            if tool.get("defer_loading"):
+                raise refuse("At least one tool must have defer_loading=false. The search tool can't be deferred.")
+            continue
         if not NAME.fullmatch(tool["name"]):
             raise refuse(f"{where}.name: String should match pattern '^[a-zA-Z0-9_-]{{1,128}}$'")
         for member in tool:
@@ -162,7 +171,22 @@ def _blocks(
                     raise refuse(f"{where}: `tool_use` ids must be unique")
                 seen.add(block["id"])
                 calls.append(block["id"])
+            case "server_tool_use":
+                if block["id"] not in {each.get("tool_use_id") for each in blocks[index + 1 :]}:
+                    raise refuse(
+                        f"`{block['name']}` tool use with id `{block['id']}` was found without a corresponding "
+                        f"`{block['name']}_tool_result` block"
+                    )
+                if block["name"] not in names:
+                    raise refuse(f"... but no `{block['name']}` tool was provided")
+            case "tool_search_tool_result":
+                if role != "assistant":
+                    raise refuse(f"{where}: tool_search_tool_result blocks can only be in assistant messages")
+                for found in block["content"].get("tool_references", []):
+                    _known(found["tool_name"], names)
             case "tool_result":
+                if block["tool_use_id"].startswith("srvtoolu_"):
+                    raise refuse(f"{where}: `tool_result` for a server tool: {block['tool_use_id']}")
                 if role != "user":
                     raise refuse(f"{where}: tool_result blocks can only be in user messages")
                 if block["tool_use_id"] not in pending:
@@ -188,10 +212,15 @@ def _result(where: str, block: dict[str, Any], names: set[str]) -> None:
     for part in block.get("content", []):
         if part["type"] == "text" and not part["text"].strip():
             raise refuse("messages: text content blocks must be non-empty")
-        if part["type"] == "tool_reference" and part["tool_name"] not in names:
-            raise refuse(f"Tool reference '{part['tool_name']}' not found in available tools")
+        if part["type"] == "tool_reference":
+            _known(part["tool_name"], names)
         if part["type"] not in ("text", "image", "document", "search_result", "tool_reference"):
             raise refuse(f"{where}.content: Input tag '{part['type']}' found using 'type' does not match")
+
+
+def _known(name: str, names: set[str]) -> None:
+    if name not in names:
+        raise refuse(f"Tool reference '{name}' not found in available tools")
 
 
 def _unanswered(place: int, ids: list[str]) -> Refusal:
@@ -230,6 +259,12 @@ def _block_events(index: int, block: dict[str, Any]) -> list[Any]:
             pieces = ["", *(text[at : at + 5] for at in range(0, len(text), 5))]
             start = {"type": "tool_use", "id": block["id"], "name": block["name"], "input": {}}
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
+        case "server_tool_use":
+            written = json.dumps(block["input"])
+            start = {**block, "input": {}}
+            deltas = [
+                {"type": "input_json_delta", "partial_json": written[at : at + 9]} for at in range(0, len(written), 9)
+            ]
         case "thinking":
             start = {"type": "thinking", "thinking": "", "signature": ""}
             deltas = [
@@ -242,6 +277,25 @@ def _block_events(index: int, block: dict[str, Any]) -> list[Any]:
         {"type": "content_block_start", "index": index, "content_block": start},
         *({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas),
         {"type": "content_block_stop", "index": index},
+    ]
+
+
+def searched(body: dict[str, Any], words: str, number: int = 1) -> list[dict[str, Any]]:
+    """What the API itself finds among the tools of a request that are held back, as it answers."""
+    tool = next(each for each in body["tools"] if each.get("type") in SEARCHES)
+    wanted = set(words.lower().split())
+    hits = [
+        each["name"]
+        for each in body["tools"]
+        if each.get("defer_loading") and wanted & set(re.findall(r"[a-z]+", json.dumps(each).lower()))
+    ]
+    call_id = f"srvtoolu_{number}"
+    given = {"query" if "bm25" in tool["name"] else "pattern": words}
+    references = [{"type": "tool_reference", "tool_name": name} for name in hits[:5]]
+    found = {"type": "tool_search_tool_search_result", "tool_references": references}
+    return [
+        {"type": "server_tool_use", "id": call_id, "name": tool["name"], "input": given},
+        {"type": "tool_search_tool_result", "tool_use_id": call_id, "content": found},
     ]
 
 

@@ -10,7 +10,9 @@ MEMBERS = {
     "model", "input", "instructions", "tools", "tool_choice", "store", "stream", "max_output_tokens",
     "parallel_tool_calls", "reasoning", "include", "metadata", "prompt_cache_key", "temperature",
 }  # fmt: skip
-PREFIXES = {"function_call": "fc", "message": "msg", "reasoning": "rs", "tool_search_call": "ts"}
+PREFIXES = {
+    "function_call": "fc", "message": "msg", "reasoning": "rs", "tool_search_call": "ts", "tool_search_output": "tso",
+}  # fmt: skip
 ITEMS = {*PREFIXES, "function_call_output", "tool_search_output"}
 
 
@@ -25,9 +27,14 @@ def check_body(body: dict[str, Any]) -> None:
             raise refuse(f"Unknown parameter: '{member}'.", "unknown_parameter", member)
     searches = False
     names: list[str] = []
+    spaces: dict[str, str] = {}
     for place, tool in enumerate(body.get("tools") or []):
         if tool["type"] == "tool_search":
             searches = True
+            if tool.get("execution", "server") == "server" and "parameters" in tool:
+                raise refuse("A tool_search that the server executes takes no parameters.")
+        elif tool["type"] == "namespace":
+            _namespace(place, tool, spaces)
         else:
             rules.function(f"tools[{place}]", tool)
             names.append(tool["name"])
@@ -37,12 +44,23 @@ def check_body(body: dict[str, Any]) -> None:
             raise refuse("Deferred tools need a tool_search tool.")
     rules.unique(names)
     rules.forced(body.get("tool_choice"), names)
-    _items(body["input"], searches=searches)
+    if any(tool["type"] == "namespace" for tool in body.get("tools") or []) and not searches:
+        raise refuse("Deferred tools need a tool_search tool.")
+    _items(body["input"], searches=searches, spaces=spaces)
     if len(json.dumps(body["input"])) / 4 > 1_000_000:
         raise refuse("Your input exceeds the context window of this model.", "context_length_exceeded", "input")
 
 
-def _items(items: list[dict[str, Any]], *, searches: bool) -> None:
+def _namespace(place: int, space: dict[str, Any], spaces: dict[str, str]) -> None:
+    if not space.get("description"):
+        raise refuse(f"Missing required parameter: 'tools[{place}].description'.")
+    for tool in space["tools"]:
+        rules.function(f"tools[{place}].tools[0]", tool)
+        spaces[tool["name"]] = space["name"]
+    rules.unique([tool["name"] for tool in space["tools"]])
+
+
+def _items(items: list[dict[str, Any]], *, searches: bool, spaces: dict[str, str]) -> None:
     calls: dict[str, str] = {}
     answered: set[str] = set()
     ids: set[str] = set()
@@ -51,6 +69,14 @@ def _items(items: list[dict[str, Any]], *, searches: bool) -> None:
         if kind not in ITEMS:
             raise refuse(f"Invalid value: '{kind}'.", "invalid_value", f"input[{place}].type")
         _id(place, item, ids)
+        if kind in ("tool_search_call", "tool_search_output") and item.get("execution") == "server":
+            if "call_id" not in item or item["call_id"] is not None:
+                raise refuse(f"Invalid 'input[{place}].call_id': expected null.")
+            if not searches:
+                raise refuse("tool_search_call without a tool_search tool")
+            continue
+        if kind == "function_call" and item["name"] in spaces and item.get("namespace") != spaces[item["name"]]:
+            raise refuse(f"Missing namespace for function_call '{item['name']}'.", None, f"input[{place}]")
         if kind in ("function_call", "tool_search_call"):
             calls[item["call_id"]] = kind
             if kind == "function_call":
@@ -135,6 +161,23 @@ def search(query: str, call_id: str) -> dict[str, Any]:
         "type": "tool_search_call", "id": f"ts_{call_id}", "execution": "client", "call_id": call_id,
         "arguments": {"query": query}, "status": "completed",
     }  # fmt: skip
+
+
+def searched(body: dict[str, Any], words: str, number: int = 1) -> list[dict[str, Any]]:
+    """What the API itself finds in the namespaces of a request, as it answers."""
+    wanted = set(words.lower().split())
+    spaces = [
+        {**each, "tools": [tool for tool in each["tools"] if wanted & set(json.dumps(tool).lower().split('"'))]}
+        for each in body["tools"]
+        if each["type"] == "namespace"
+    ]
+    found = [space for space in spaces if space["tools"]]
+    shared = {"execution": "server", "call_id": None, "status": "completed"}
+    paths = [space["name"] for space in found]
+    return [
+        {"type": "tool_search_call", "id": f"ts_{number}", "arguments": {"paths": paths}, **shared},
+        {"type": "tool_search_output", "id": f"tso_{number}", "tools": found, **shared},
+    ]
 
 
 def reasoning(number: str) -> dict[str, Any]:

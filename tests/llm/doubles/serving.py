@@ -30,7 +30,7 @@ class Double:
 
     Attributes:
         check: Raises `Refusal` for a request that the API would refuse.
-        script: The answers in turn, each the events of a stream, or a refusal.
+        script: The answers in turn, each the events of a stream, or a refusal; a function makes one of the request.
         bodies: The requests that came, accepted or not.
         url: Where it is served.
     """
@@ -46,6 +46,8 @@ class Double:
         try:
             self.check(body, {name.lower(): value for name, value in request.headers.items()})
             step = self.script.pop(0)
+            if callable(step):
+                step = step(body)
             if isinstance(step, Refusal):
                 raise step
         except Refusal as refusal:

@@ -6,7 +6,7 @@ what the API refuses.
 
 import json
 from collections.abc import AsyncGenerator, Mapping
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from anthropic import APIConnectionError, APIError, APIStatusError, AsyncAnthropic
 
@@ -38,6 +38,7 @@ DEFAULT_OUTPUT = 16_000
 """Tokens of an answer; the API wants a number."""
 
 _NAME = "anthropic"
+_SEARCH_VERSION = "20251119"
 _CACHED: JsonObject = {"type": "ephemeral"}
 _CHOICES: Mapping[str, JsonObject] = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
 _STOPS: Mapping[str, Stop] = {
@@ -49,6 +50,8 @@ _STOPS: Mapping[str, Stop] = {
     "pause_turn": "paused",
     "refusal": "refused",
 }
+_BINDING = ("thinking", "redacted_thinking", "tool_search_tool_result")
+"""Blocks that what comes after them stands on: signed reasoning, and a search that has put tools before the model."""
 _BUSY = ("overloaded_error", "rate_limit_error", "api_error", "timeout_error")
 
 
@@ -58,14 +61,22 @@ class AnthropicProvider:
     Args:
         configuration: Model, key (else `ANTHROPIC_API_KEY`) and address.
         thinking: The API's `thinking` member; None leaves it out.
+        tool_search: How the API searches, where it does so itself: by words, or by regular expressions.
         max_retries: How often the SDK repeats a request that failed for a while.
     """
 
     def __init__(
-        self, configuration: LlmConfiguration, *, thinking: JsonObject | None = None, max_retries: int = 2
+        self,
+        configuration: LlmConfiguration,
+        *,
+        thinking: JsonObject | None = None,
+        tool_search: Literal["bm25", "regex"] = "bm25",
+        max_retries: int = 2,
     ) -> None:
         self._model = configuration.model or DEFAULT_MODEL
         self._thinking = thinking
+        name = f"tool_search_tool_{tool_search}"
+        self._hosted: JsonObject = {"type": f"{name}_{_SEARCH_VERSION}", "name": name}
         self._client = AsyncAnthropic(
             api_key=configuration.api_key, base_url=configuration.base_url, max_retries=max_retries
         )
@@ -99,7 +110,7 @@ class AnthropicProvider:
         if request.system.strip():
             body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
         if request.tools:
-            body["tools"] = [_tool(tool) for tool in request.tools]
+            body["tools"] = [self._hosted if tool.hosted else _tool(tool) for tool in request.tools]
             body["tool_choice"] = self._choice(request)
             if "system" not in body:
                 _mark_last(body["tools"])
@@ -206,8 +217,8 @@ class _Answer:
                 return _use(block, written)
             case kind:
                 if written:
-                    block = {**block, "input": json.loads(written)}
-                return Kept(_NAME, block, binds=kind in ("thinking", "redacted_thinking"))
+                    block = {**block, "input": _read(written)}
+                return Kept(_NAME, block, binds=kind in _BINDING or kind == "server_tool_use")
 
 
 def _use(block: JsonObject, written: str) -> ToolUse:
@@ -220,6 +231,18 @@ def _use(block: JsonObject, written: str) -> ToolUse:
     if not isinstance(arguments, dict):
         return ToolUse(block["id"], block["name"], {}, unreadable=written)
     return ToolUse(block["id"], block["name"], cast("JsonObject", arguments))
+
+
+def _read(written: str) -> Any:
+    """The arguments of a tool of the vendor's own.
+
+    Raises:
+        BrokenAnswerError: They can't be read, so that they can't go back as they were.
+    """
+    try:
+        return json.loads(written)
+    except ValueError:
+        raise BrokenAnswerError(_NAME, "The model wrote a call that can't be read.", hint="Ask again.") from None
 
 
 def _given(usage: Any) -> JsonObject:

@@ -36,6 +36,9 @@ _NAME = "openai"
 _FIRST_WITH_SEARCH = (5, 4)
 """The first version of the models that search for tools."""
 
+_BINDING = ("reasoning", "tool_search_call", "tool_search_output")
+"""Items that what comes after them stands on: reasoning, and a search that has put tools before the model."""
+
 _Tools = Mapping[str, ToolSpec]
 
 
@@ -78,7 +81,7 @@ class OpenAIProvider:
         }
         if request.system.strip():
             body["instructions"] = request.system
-        told = [_tool(tool) for tool in request.tools if not tool.deferred]
+        told = _told(request.tools)
         if told:
             body["tools"] = told
             forced = {"type": "function", "name": request.forced}
@@ -178,12 +181,14 @@ class _Answer:
                 arguments = cast("JsonObject", item.get("arguments") or {})
                 yield ToolUse(item["call_id"], self._searching, arguments, None, {_NAME: {"search": _bare(item)}})
             case kind:
-                yield Kept(_NAME, _bare(item), binds=kind == "reasoning")
+                yield Kept(_NAME, _bare(item), binds=kind in _BINDING)
 
 
 def _bare(item: JsonObject) -> JsonObject:
-    """An item as it goes back: without the state that only answers have."""
-    return {name: value for name, value in item.items() if name != "status" and value is not None}
+    """An item as it goes back: without the state that only answers have. A call of the API's own has no id, and says
+    so."""
+    kept = {"call_id"} if "call_id" in item else set[str]()
+    return {name: value for name, value in item.items() if name in kept or (name != "status" and value is not None)}
 
 
 def _items(message: Message, tools: _Tools) -> Iterable[JsonObject]:
@@ -253,6 +258,8 @@ def _input(media: Media) -> JsonObject:
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
+    if tool.hosted:
+        return {"type": "tool_search"}
     if tool.searches:
         return {
             "type": "tool_search",
@@ -270,6 +277,29 @@ def _tool(tool: ToolSpec) -> JsonObject:
     if tool.description:
         written["description"] = tool.description
     return {**written, "defer_loading": True} if tool.deferred else written
+
+
+def _told(tools: Sequence[ToolSpec]) -> list[JsonObject]:
+    """The tools as a request has them.
+
+    Those that our own search brings are left out until it does. Where the API searches by itself, they stand in the
+    namespace of their server, of which the model sees the name and the description.
+    """
+    hosted = any(tool.hosted for tool in tools)
+    told: list[JsonObject] = []
+    namespaces: dict[str, JsonObject] = {}
+    for tool in tools:
+        if not tool.deferred:
+            told.append(_tool(tool))
+        elif hosted and tool.group is not None:
+            if tool.group.name not in namespaces:
+                names: JsonObject = {"type": "namespace", "name": clean_name(tool.group.name)}
+                namespaces[tool.group.name] = {**names, "description": tool.group.about, "tools": []}
+                told.append(namespaces[tool.group.name])
+            namespaces[tool.group.name]["tools"].append(_tool(tool))
+        elif hosted:
+            told.append(_tool(tool))
+    return told
 
 
 def _usage(counts: Any) -> Usage:

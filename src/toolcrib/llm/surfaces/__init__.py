@@ -3,7 +3,7 @@
 from toolcrib.llm.surfaces.base import Answer, Kind, Surface, SurfaceName
 from toolcrib.llm.surfaces.direct import AllTools, DeferredTools, Descriptions
 from toolcrib.llm.surfaces.guided import GuidedTools
-from toolcrib.llm.surfaces.native import NativeTools
+from toolcrib.llm.surfaces.native import NativeSearch, NativeTools
 from toolcrib.llm.surfaces.search import SearchTools
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Descriptions",
     "GuidedTools",
     "Kind",
+    "NativeSearch",
     "NativeTools",
     "SearchTools",
     "Surface",
