@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Self
+from typing import Literal, Self
 
 import anyio
 
@@ -59,6 +59,32 @@ class ApprovalChanged:
 
 
 @dataclass(frozen=True, slots=True)
+class OffersChanged:
+    """What a server offers beside its tools changed, or may have.
+
+    Attributes:
+        server: The server's id.
+        kind: `resources`, their templates included, or `prompts`.
+    """
+
+    server: str
+    kind: Literal["resources", "prompts"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceUpdated:
+    """The content of a resource changed.
+
+    Attributes:
+        server: The server's id.
+        uri: The resource's URI at that server.
+    """
+
+    server: str
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
 class Missed:
     """The subscriber was too slow, and the oldest events that waited for it were dropped.
 
@@ -69,7 +95,10 @@ class Missed:
     count: int
 
 
-Event = CatalogChanged | ServerStateChanged | ApprovalChanged | Missed
+Published = CatalogChanged | ServerStateChanged | ApprovalChanged | OffersChanged | ResourceUpdated
+"""What is published."""
+
+Event = Published | Missed
 """What a subscriber receives."""
 
 
@@ -86,7 +115,7 @@ class EventBus:
         self._bound = bound
         self._subscribers: set[_Subscription] = set()
 
-    def publish(self, event: CatalogChanged | ServerStateChanged | ApprovalChanged) -> None:
+    def publish(self, event: Published) -> None:
         """Hand an event to all subscribers; never waits, never fails."""
         for subscriber in self._subscribers:
             subscriber.put(event)

@@ -57,6 +57,10 @@ class LocalFunctions:
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Nothing to do: functions are always there."""
 
+    def offers(self, capability: str) -> bool:
+        """Whether it offers what a capability stands for: tools alone."""
+        return capability == "tools"
+
     async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
         """The definitions for `tools/list`; nothing for the other lists."""
         return self.definitions if method == "tools/list" else []

@@ -1,6 +1,7 @@
 """The catalog: what sources offer, with full definitions, in memory and on disk."""
 
 from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDefinitions, to_line
+from toolcrib.catalog.listing import CAPABILITIES, Listing
 from toolcrib.catalog.metadata import ToolMetadata
 from toolcrib.catalog.parts import LOCAL_PRINCIPAL, owner_of, part_name, public_name
 from toolcrib.catalog.registry import ToolRegistry
@@ -21,6 +22,7 @@ from toolcrib.catalog.tool import JsonObject, Tool
 from toolcrib.catalog.visible import VisibleSet
 
 __all__ = [
+    "CAPABILITIES",
     "LIST_MEMBERS",
     "LOCAL_PRINCIPAL",
     "NO_CONTEXT",
@@ -30,6 +32,7 @@ __all__ = [
     "FileDefinitions",
     "JsonObject",
     "ListMethod",
+    "Listing",
     "MemoryDefinitions",
     "OnProgress",
     "RequestContext",

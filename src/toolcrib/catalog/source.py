@@ -77,8 +77,8 @@ NO_CONTEXT = RequestContext()
 class Claiming(Protocol):
     """A source that says what it offers beside tools."""
 
-    def offers(self, capability: str) -> bool:
-        """Whether it claims a capability of the protocol's, such as `resources`."""
+    def offers(self, capability: str) -> bool | None:
+        """Whether it claims a capability of the protocol's, such as `resources`; None while that is not known."""
         ...
 
 

@@ -2,21 +2,23 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any
 
-import anyio
-
 from toolcrib.catalog import JsonObject, ListMethod, RequestContext, Source
-from toolcrib.errors import ServerError, UsageError, shown
+from toolcrib.crib.offers import Offered, offered
+from toolcrib.errors import UsageError, shown
 
-_AT_ONCE = 8
+QUALIFIED = "toolcrib://"
+"""Begins the URI by which a resource can be named together with its server: `toolcrib://SERVER/URI`."""
+
 _NAMED = 5
 _OFFERED = 12
 _LONGEST = 200
 _VARIABLE = re.compile(r"\\\{[^}]*\\\}")
+_BRACES = re.compile(r"\{[^}]*\}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Resource:
         return str(self.definition.get("name") or "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Resources:
     """What was listed.
 
@@ -53,28 +55,51 @@ class Resources:
     found: tuple[Resource, ...]
     failed: tuple[str, ...] = ()
 
-    def one(self, wanted: str, server: str = "") -> tuple[str, str]:
+    @cached_property
+    def shared(self) -> frozenset[str]:
+        """URIs, and templates, that several sources have: each is told apart by a qualified one."""
+        seen: dict[str, str] = {}
+        return frozenset(each.uri for each in self.found if seen.setdefault(each.uri, each.server) != each.server)
+
+    def shown_uri(self, resource: Resource) -> str:
+        """The URI under which a resource stands in a list of all."""
+        return qualified(resource.server, resource.uri) if resource.uri in self.shared else resource.uri
+
+    def one(self, wanted: str, server: str = "", *, by_name: bool = True) -> tuple[str, str]:
         """The source and the URI that a URI or a name stands for.
 
         Args:
-            wanted: A URI, also one that a template stands for; else a name.
+            wanted: A URI, also one that a template stands for, or a qualified one; else a name.
             server: Only of this source.
+            by_name: Whether a name is one too.
 
         Raises:
-            UsageError: There is none, or a name fits several.
+            NoResourceError: There is none.
+            UsageError: It could be several.
         """
         known = [each for each in self.found if server in ("", each.server)]
         exact = [each for each in known if not each.is_template and wanted == each.uri]
-        named = [each for each in known if not each.is_template and wanted == each.name]
-        made = [each for each in known if each.is_template and _fits(each.uri, wanted)]
+        if not exact and not server and (parts := unqualified(wanted)) is not None:
+            return self.one(parts[1], parts[0], by_name=by_name)
+        named = [each for each in known if by_name and not each.is_template and wanted == each.name]
+        made = _closest([each for each in known if each.is_template and _fits(each.uri, wanted)])
         for fitting in (exact, named, made):
             sources = dict.fromkeys(each.server for each in fitting)
             if len(sources) > 1 or (fitting is named and len(fitting) > 1):
-                listed = ", ".join(f"{each.uri} of {each.server}" for each in fitting[:_NAMED])
-                raise UsageError(f"{shown(wanted)} could be several resources: {listed}.", hint="Say which server.")
+                found = [qualified(each.server, each.uri if fitting is named else wanted) for each in fitting]
+                raise UsageError(
+                    f"{shown(wanted)} could be several resources.", hint=f"Use one of: {', '.join(found[:_NAMED])}."
+                )
             if fitting:
                 return fitting[0].server, fitting[0].uri if fitting is named else wanted
-        raise UsageError(f"There is no resource {shown(wanted)}.", hint=_available(wanted, known))
+        raise NoResourceError(wanted, _available(wanted, known))
+
+    def template(self, wanted: str) -> tuple[str, str] | None:
+        """The only source that has a template, also a qualified one, and the template; None where there is none."""
+        having = [
+            each for each in self.found if each.is_template and wanted in (each.uri, qualified(each.server, each.uri))
+        ]
+        return (having[0].server, having[0].uri) if len({each.server for each in having}) == 1 else None
 
 
 def _available(wanted: str, known: Sequence[Resource]) -> str:
@@ -89,45 +114,70 @@ def _available(wanted: str, known: Sequence[Resource]) -> str:
     return f"What there is: {', '.join(lines)}{f'; mcp_list_resources lists {left} more' if left else ''}."
 
 
-async def listed(sources: Iterable[Source], context: Callable[[str], RequestContext]) -> Resources:
-    """The resources of sources; one that can't be asked costs only its own.
+class NoResourceError(UsageError):
+    """No source that the caller may know of has that resource.
+
+    Args:
+        wanted: What was asked for.
+        hint: What there is.
+    """
+
+    code = "resource_unknown"
+
+    def __init__(self, wanted: str, hint: str) -> None:
+        super().__init__(f"There is no resource {shown(wanted)}.", hint=hint)
+        self.wanted = wanted
+
+
+def qualified(server: str, uri: str) -> str:
+    """The URI of a resource together with its server. A template stays one."""
+    return f"{QUALIFIED}{server}/{uri}"
+
+
+def unqualified(uri: str) -> tuple[str, str] | None:
+    """The server and the URI in a qualified one; None for any other."""
+    server, slash, rest = uri.removeprefix(QUALIFIED).partition("/")
+    return (server, rest) if uri.startswith(QUALIFIED) and slash else None
+
+
+async def listed(
+    sources: Iterable[Source],
+    context: Callable[[str], RequestContext],
+    kinds: Sequence[ListMethod] = ("resources/list", "resources/templates/list"),
+    **waiting: Any,
+) -> tuple[Resources, Sequence[Offered]]:
+    """The resources of sources, and what was listed of each kind; one that can't be asked costs only its own.
 
     Args:
         sources: Those that the caller may know of.
         context: What accompanies a request to one.
+        kinds: What to list.
+        waiting: See `offered`.
     """
     asked = list(sources)
-    found: dict[str, list[Resource]] = {}
-    failed: list[str] = []
-    gate = anyio.CapacityLimiter(_AT_ONCE)
-
-    async def one(source: Source) -> None:
-        async with gate:
-            try:
-                await source.ensure(context(source.id))
-            except ServerError:
-                failed.append(source.id)
-                return
-            plain = await _entries(source, "resources/list", context(source.id))
-            templates = await _entries(source, "resources/templates/list", context(source.id))
-        found[source.id] = [
-            *(Resource(source.id, str(each["uri"]), each) for each in plain if "uri" in each),
-            *(Resource(source.id, str(each["uriTemplate"]), each, True) for each in templates if "uriTemplate" in each),
+    answers: list[Offered] = []
+    rows: list[Resource] = []
+    for kind in kinds:
+        answer = await offered(asked, kind, context, **waiting)
+        answers.append(answer)
+        member, is_template = ("uri", False) if kind == "resources/list" else ("uriTemplate", True)
+        rows += [
+            Resource(source, str(entry[member]), entry, is_template)
+            for source, entry in answer.entries()
+            if member in entry
         ]
-
-    async with anyio.create_task_group() as tasks:
-        for source in asked:
-            tasks.start_soon(one, source)
-    rows = [row for source in asked for row in found.get(source.id, ())]
-    rows.sort(key=lambda row: row.is_template)
-    return Resources(tuple(rows), tuple(sorted(failed)))
+    failed = sorted({source for answer in answers for source in (*answer.failed, *answer.late)})
+    return Resources(tuple(rows), tuple(failed)), answers
 
 
-async def _entries(source: Source, method: ListMethod, context: RequestContext) -> Sequence[JsonObject]:
-    """What a source lists; nothing where it has nothing of that kind."""
-    with suppress(ServerError):
-        return await source.list(method, context)
-    return ()
+def _closest(templates: list[Resource]) -> list[Resource]:
+    """Those of the templates that say the most of the URI themselves."""
+    most = max((_said(each) for each in templates), default=0)
+    return [each for each in templates if _said(each) == most]
+
+
+def _said(template: Resource) -> int:
+    return len(_BRACES.sub("", template.uri))
 
 
 def _fits(template: str, uri: str) -> bool:

@@ -2,12 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from toolcrib.broker import LOCAL, Caller, Excerpt, Options, Outcome, Page
-from toolcrib.catalog import Claiming, ClientSide, OnProgress
+from toolcrib.broker import LOCAL, Caller, Excerpt, Page
+from toolcrib.catalog import ClientSide, OnProgress
 from toolcrib.crib.base import CribBase
 
 if TYPE_CHECKING:
-    from toolcrib.crib.resources import Resources
     from toolcrib.sandbox import Finding, Language
     from toolcrib.scripts import RunOutcome, ScriptRunner
 
@@ -48,62 +47,6 @@ class CribWork(CribBase):
     def can_extract(self) -> bool:
         """Whether scripts have the function `extract`: there is a small model."""
         return self._extract is not None
-
-    async def resources(self, *, server: str | None = None, caller: Caller = LOCAL) -> "Resources":
-        """What the servers offer to read, templates included; those that don't run are started for it.
-
-        Args:
-            server: Only of this one.
-            caller: Who asks; servers that are hidden from it are not asked.
-
-        Raises:
-            UsageError: There is no such server.
-        """
-        from toolcrib.crib.resources import listed
-
-        self._follow_switches()
-        wanted = None if server is None else self._source_id(server, caller)
-        sources = [
-            each
-            for each in self._sources
-            if (wanted is None or each.id == wanted)
-            and not self._is_hidden(each.id, caller)
-            and not self._is_off(each.id)
-        ]
-        return await listed(sources, lambda source_id: self._sources.context(source_id, caller))
-
-    async def offers_resources(self, *, caller: Caller = LOCAL) -> bool:
-        """Whether a server that the caller may know of claims to have something to read.
-
-        Servers that were never listed are, as for a search; no other is started for it.
-        """
-        tasks = self._follow_switches()
-        if self._lists_first:
-            await self._first_listings(tasks, None, caller)
-        return any(
-            isinstance(each, Claiming) and each.offers("resources")
-            for each in self._sources
-            if not self._is_hidden(each.id, caller) and not self._is_off(each.id)
-        )
-
-    async def read_resource(
-        self, uri: str, *, server: str | None = None, caller: Caller = LOCAL, options: Options | None = None
-    ) -> Outcome:
-        """Read a resource by its URI or name, through the broker.
-
-        Args:
-            uri: Its URI, also one that a template stands for; else its name.
-            server: The server that has it, where several do.
-            caller: Who asks.
-            options: See `Broker.request`.
-
-        Raises:
-            UsageError: There is none, or it could be several.
-            ServerError: Its server can't be reached, or refused.
-        """
-        known = await self.resources(server=server, caller=caller)
-        source, found = known.one(uri)
-        return await self._broker.request("resources/read", source, {"uri": found}, caller, options or Options())
 
     async def check_code(
         self, code: str, *, language: "Language" = "python", caller: Caller = LOCAL

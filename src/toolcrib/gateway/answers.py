@@ -18,12 +18,13 @@ import math
 from collections.abc import Mapping
 from typing import Any, cast
 
-from mcp_types import SERVER_INFO_META_KEY
+from mcp_types import INTERNAL_ERROR, SERVER_INFO_META_KEY
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic_core import PydanticSerializationError, to_json
 
 from toolcrib.broker import content_of, repeats_structure
 from toolcrib.catalog import JsonObject
+from toolcrib.errors import ProtocolError
 
 _STRUCTURE = "structuredContent"
 
@@ -31,6 +32,9 @@ REPLACED_META = "toolcrib/replaced"
 """Member of a result's `_meta` that tells which values had no form in JSON, by JSON Pointer."""
 
 _MOST_TOLD = 20
+
+_KEEPING = ("ttlMs", "cacheScope")
+"""Members that say how long and for whom a result may be kept."""
 
 
 def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version: str) -> JsonObject:
@@ -72,6 +76,38 @@ def enveloped(answer: JsonObject, envelope: Mapping[str, Any], protocol_version:
     return mended
 
 
+def relayed(answer: JsonObject, envelope: Mapping[str, Any], protocol_version: str, *, shared: bool) -> JsonObject:
+    """The answer to a request that is no tool call, as it goes out to a client.
+
+    Args:
+        answer: The result as the upstream sent it.
+        envelope: A result that the SDK shaped for this request.
+        protocol_version: The revision that the client speaks.
+        shared: Whether what the upstream calls public may be kept for other callers too.
+
+    Raises:
+        ProtocolError: It can't go out.
+    """
+    kind = answer.get("resultType", "complete")
+    modern = protocol_version in MODERN_PROTOCOL_VERSIONS
+    if kind == "input_required" and modern:
+        return _asking(answer, envelope)
+    if kind != "complete":
+        raise ProtocolError("upstream", f"resultType {kind!r} is not relayed here", rpc_code=INTERNAL_ERROR)
+    result: JsonObject = {**envelope, **answer}
+    for member in ("resultType", *_KEEPING):
+        if member in envelope:
+            result[member] = answer.get(member, envelope[member])
+        else:
+            result.pop(member, None)
+    if "cacheScope" in envelope and not shared:
+        result["cacheScope"] = "private"
+    result.pop("_meta", None)
+    if meta := _meta(answer, envelope):
+        result["_meta"] = meta
+    return result if _is_writable(result) else cast("JsonObject", _writable(result, "", []))
+
+
 def listed(envelope: Mapping[str, Any], page: JsonObject, protocol_version: str) -> JsonObject:
     """A page of a list as it goes out to a client; how long it may be kept is told from 2026-07-28 on.
 
@@ -81,7 +117,7 @@ def listed(envelope: Mapping[str, Any], page: JsonObject, protocol_version: str)
         protocol_version: The revision that the client speaks.
     """
     if protocol_version not in MODERN_PROTOCOL_VERSIONS:
-        page = {name: value for name, value in page.items() if name not in {"ttlMs", "cacheScope"}}
+        page = {name: value for name, value in page.items() if name not in _KEEPING}
     result = {**envelope, **page}
     return result if _is_writable(result) else cast("JsonObject", _writable(result, "", []))
 

@@ -9,31 +9,34 @@ it then makes the real answer and puts it into that envelope (see `toolcrib.gate
 
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mcp.server.caching import CacheHint
-from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
-from mcp.server.lowlevel import Server
+from mcp.server.context import CallNext, HandlerResult
+from mcp.server.lowlevel import NotificationOptions, Server
+from mcp.server.models import InitializationOptions
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
-    CallToolRequestParams,
     CallToolResult,
+    CompleteResult,
+    Completion,
+    GetPromptResult,
+    ListPromptsResult,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
     ListToolsResult,
-    PaginatedRequestParams,
+    ReadResourceResult,
 )
 
 from toolcrib import __version__
-from toolcrib.broker import LOCAL, Options
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import Crib
 from toolcrib.errors import ProtocolError, ToolcribError, UsageError
-from toolcrib.gateway.answers import enveloped, listed
+from toolcrib.gateway.answering import Answering, Context
 from toolcrib.gateway.callers import Callers
-from toolcrib.gateway.clients import client_of
-from toolcrib.gateway.profiles import Asked, Surfaces
 
 if TYPE_CHECKING:
     from toolcrib.config import Profile
@@ -43,12 +46,9 @@ logger = logging.getLogger(__name__)
 _CONSTANT = CacheHint(ttl_ms=5 * 60_000, scope="private")
 """What the gateway says of itself stays the same as long as the configuration."""
 
-_TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
-"""Members of `_meta` that carry W3C trace context (specification 2026-07-28, SEP-414)."""
-
 _ROOTS_CHANGED = "notifications/roots/list_changed"
 
-_Context = ServerRequestContext[Any, Any]
+_Result = TypeVar("_Result")
 
 
 class Gateway:
@@ -68,22 +68,22 @@ class Gateway:
     def __init__(self, crib: Crib, profile: "Profile | None" = None) -> None:
         self.crib = crib
         self.profile: Profile = profile or crib.config.settings.profile
-        self._surfaces = Surfaces(crib, self.profile)
         self._callers = Callers(on_ended=crib.release)
-        self._answers: Mapping[str, Callable[[_Context, JsonObject], Awaitable[JsonObject]]] = {
-            "initialize": self._introduce,
-            "server/discover": self._introduce,
-            "tools/list": self._list_tools,
-            "tools/call": self._call_tool,
-        }
-        self.server = Server[Any](
+        self._answering = Answering(crib, self.profile, self._callers)
+        self.server = _Server(
             "toolcrib",
             version=__version__,
             title="Toolcrib",
             cache_hints={"server/discover": _CONSTANT},
-            get_tool_input_schema=self._input_schema,
-            on_list_tools=_stand_in_list,
-            on_call_tool=_stand_in_call,
+            get_tool_input_schema=self._answering.input_schema,
+            on_list_tools=_stand_in(ListToolsResult(tools=[])),
+            on_call_tool=_stand_in(CallToolResult(content=[])),
+            on_list_resources=_stand_in(ListResourcesResult(resources=[])),
+            on_list_resource_templates=_stand_in(ListResourceTemplatesResult(resource_templates=[])),
+            on_read_resource=_stand_in(ReadResourceResult(contents=[])),
+            on_list_prompts=_stand_in(ListPromptsResult(prompts=[])),
+            on_get_prompt=_stand_in(GetPromptResult(messages=[])),
+            on_completion=_stand_in(CompleteResult(completion=Completion(values=[]))),
         )
         self.server.middleware.append(self._answer)
 
@@ -91,13 +91,13 @@ class Gateway:
         """A gateway over the same crib that shows something else."""
         return Gateway(self.crib, profile)
 
-    async def _answer(self, ctx: _Context, call_next: CallNext) -> HandlerResult:
+    async def _answer(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Put the real answer into the envelope of the stand-in's; never let an exception out as it is."""
         envelope = await call_next(ctx)
         if ctx.method == _ROOTS_CHANGED:
             for caller in self._callers.of_session(ctx):
                 await self.crib.roots_changed(caller)
-        answer = self._answers.get(ctx.method)
+        answer = self._answering.by_method.get(ctx.method)
         if answer is None or ctx.request_id is None:
             return envelope
         try:
@@ -113,47 +113,22 @@ class Gateway:
         except Exception as error:
             raise _internal_error(ctx.method, error) from error
 
-    async def _introduce(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
-        surface = await self._surfaces.of(self._callers.caller(ctx))
-        return {**envelope, "instructions": surface.instructions} if surface.instructions else envelope
 
-    async def _list_tools(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
-        caller = self._callers.caller(ctx)
-        surface = await self._surfaces.of(caller)
-        cursor = None if ctx.params is None else ctx.params.get("cursor")
-        return listed(envelope, await surface.page(Asked(caller, ctx.protocol_version, cursor)), ctx.protocol_version)
+class _Server(Server[Any]):
+    """Tells clients of the handshake era too that it tells of changes."""
 
-    async def _call_tool(self, ctx: _Context, envelope: JsonObject) -> JsonObject:
-        params = ctx.params or {}
-        meta: Mapping[str, Any] = params.get("_meta") or {}
-        # Progress is asked for whether or not this client wants any: it also restarts the time limit of the
-        # call upstream. The SDK hands it on only to a client that asked too.
-        client, returns = client_of(ctx)
-        token = params.get("requestState") if returns else None
-        options = Options(
-            on_progress=ctx.session.report_progress,
-            meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
-            token=token,
-            input_responses=None if token is None else params.get("inputResponses"),
-            client=client,
-            returns=returns,
-        )
-        caller = self._callers.caller(ctx)
-        surface = await self._surfaces.of(caller)
-        answer = await surface.call(params["name"], params.get("arguments") or {}, caller, options)
-        return enveloped(answer, envelope, ctx.protocol_version)
-
-    def _input_schema(self, name: str) -> JsonObject | None:
-        """The schema of a tool, against which the SDK checks `Mcp-Param-*` headers before it is known who calls."""
-        return self._surfaces.known(LOCAL).input_schema(name)
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *others: Any, **named: Any
+    ) -> InitializationOptions:
+        options = notification_options or NotificationOptions(True, True, True)
+        return super().create_initialization_options(options, *others, **named)
 
 
-async def _stand_in_list(ctx: _Context, params: PaginatedRequestParams | None) -> ListToolsResult:
-    return ListToolsResult(tools=[])
+def _stand_in(result: _Result) -> Callable[[Context, Any], Awaitable[_Result]]:
+    async def answer(ctx: Context, params: Any) -> _Result:
+        return result
 
-
-async def _stand_in_call(ctx: _Context, params: CallToolRequestParams) -> CallToolResult:
-    return CallToolResult(content=[])
+    return answer
 
 
 def _internal_error(method: str, error: Exception) -> MCPError:

@@ -15,6 +15,7 @@ from mcp.shared.exceptions import MCPError
 from toolcrib.catalog import (
     NO_CONTEXT,
     JsonObject,
+    Listing,
     ListMethod,
     RequestContext,
     RequestMethod,
@@ -62,12 +63,13 @@ class ConnectedClient:
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Nothing to do: whoever gave the client keeps it connected."""
 
-    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> Listing:
         """All entries over all pages, as sent. See `Source.list`."""
-        entries, _ = await self._connection.list_all(method, _REQUEST_SECONDS)
+        entries, freshness = await self._connection.list_all(method, _REQUEST_SECONDS)
         if method == "tools/list":
-            return accepted_tools(self._connection.session, entries)[0]
-        return [cast("JsonObject", entry) for entry in entries if isinstance(entry, dict)]
+            entries = accepted_tools(self._connection.session, entries)[0]
+        objects = (cast("JsonObject", entry) for entry in entries if isinstance(entry, dict))
+        return Listing(objects, freshness.ttl, private=freshness.private)
 
     async def request(
         self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT

@@ -2,15 +2,24 @@
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
 
-from toolcrib.catalog import ClientSide
+from toolcrib.catalog import (
+    LIST_MEMBERS,
+    ClientSide,
+    JsonObject,
+    Listing,
+    ListMethod,
+    RequestContext,
+    RequestMethod,
+)
 from toolcrib.config import ServerConfig
 from toolcrib.errors import AuthRequiredError, ProtocolError, ServerClosedError, ServerError, ServerStartError
 from toolcrib.servers.answers import Answers
 from toolcrib.servers.auth import Standing
+from toolcrib.servers.freshness import freshness_of
 from toolcrib.servers.life import Attempt, Life
 from toolcrib.servers.listing import ToolListing
 from toolcrib.servers.surroundings import Surroundings
@@ -19,6 +28,11 @@ if TYPE_CHECKING:
     from toolcrib.servers.connection import Connection
 
 _Answer = TypeVar("_Answer")
+
+_ENTRIES = "entries"
+_FRESH_UNTIL = "until"
+_PRIVATE = "private"
+"""Members of what is kept of a list: the entries of all pages, and how far they may be kept."""
 
 
 class Line:
@@ -115,6 +129,31 @@ class Line:
                         hint="It ends by itself once it is started; look at what it writes to standard error.",
                     ) from error
             return await self._send(await self._connected(), send)
+
+    async def asked(
+        self, method: ListMethod | RequestMethod, params: JsonObject, context: RequestContext, timeout: float
+    ) -> JsonObject:
+        """The result of something that only asks, perhaps one that is fresh still; of a list, see `listing_of`.
+
+        Raises:
+            ServerError: It can't be reached, refuses, or did not answer in time.
+        """
+
+        async def asking(connection: "Connection") -> JsonObject:
+            kept = self.answers.find(connection, method, params, context.principal)
+            if kept is not None:
+                return kept
+            if method in LIST_MEMBERS:
+                entries, freshness = await connection.list_all(cast("ListMethod", method), timeout)
+                until = None if freshness.ttl is None else anyio.current_time() + freshness.ttl
+                answer: JsonObject = {_ENTRIES: entries, _FRESH_UNTIL: until, _PRIVATE: freshness.private}
+            else:
+                answer = await connection.request(cast("RequestMethod", method), params, context)
+                freshness = freshness_of(answer)
+            self.answers.keep(method, params, context.principal, answer, freshness)
+            return answer
+
+        return await self.use(asking)
 
     async def ensure(self) -> "Connection":
         """Connect if need be; a new connection lists the tools.
@@ -234,6 +273,14 @@ class Line:
         owner = Owner(self._id, config, self._around, self, attempt, standing=self._standing)
         self._around.spawn(owner.run)
         return attempt
+
+
+def listing_of(answer: JsonObject) -> Listing:
+    """The listing in the answer of `Line.asked` to a list request."""
+    until = answer[_FRESH_UNTIL]
+    left = None if until is None else max(0.0, until - anyio.current_time())
+    entries = (cast("JsonObject", entry) for entry in answer[_ENTRIES] if isinstance(entry, dict))
+    return Listing(entries, left, private=answer[_PRIVATE])
 
 
 def _copy(error: ServerError) -> ServerError:

@@ -70,6 +70,13 @@ class ToolListing:
             return self._like is not None and self._like.of_handshake_era
         return not self.snapshot.modern
 
+    @property
+    def freshness(self) -> Freshness:
+        """For how long still, and for whom, it may be kept."""
+        ttl = self._freshness.ttl
+        left = None if ttl is None else max(0.0, self._listed_at + ttl - anyio.current_time())
+        return Freshness(left, private=self._freshness.private or (self.snapshot is not None and self.snapshot.private))
+
     def is_of(self, connection: "Connection") -> bool:
         """Whether it was made on this connection, and is not outdated."""
         expired = self._freshness.ttl is not None and anyio.current_time() >= self._listed_at + self._freshness.ttl

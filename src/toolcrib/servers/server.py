@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 
 from toolcrib.catalog import (
-    LIST_MEMBERS,
     LOCAL_PRINCIPAL,
     NO_CONTEXT,
     JsonObject,
+    Listing,
     ListMethod,
     RequestContext,
     RequestMethod,
@@ -24,18 +24,16 @@ from toolcrib.errors import ServerError
 from toolcrib.servers.asking import declared
 from toolcrib.servers.auth import Standing
 from toolcrib.servers.breaker import FIRST_PAUSE, LONGEST_PAUSE
-from toolcrib.servers.freshness import freshness_of
+from toolcrib.servers.freshness import Freshness
 from toolcrib.servers.life import Life
-from toolcrib.servers.line import Line
+from toolcrib.servers.line import Line, listing_of
 from toolcrib.servers.listing import ToolListing
+from toolcrib.servers.offering import Offering
 from toolcrib.servers.status import ServerStatus, State
 from toolcrib.servers.surroundings import Surroundings
 
 if TYPE_CHECKING:
     from toolcrib.servers.connection import Connection
-
-_ENTRIES = "entries"
-"""In place of the member that a method's pages have."""
 
 _IN_USE: tuple[State, ...] = ("ready", "idle", "starting")
 """States of a connection that is there or about to be, the one that counts for the server first."""
@@ -52,6 +50,9 @@ class McpServer:
         server_id: The id that heads its tool ids.
         config: Its entry in the configuration.
         surroundings: What it shares with the others.
+
+    Attributes:
+        offering: What it offers beside its tools.
     """
 
     def __init__(self, server_id: str, config: ServerConfig, surroundings: Surroundings) -> None:
@@ -70,6 +71,7 @@ class McpServer:
         )
         self._own: dict[tuple[str, str], Line] = {}
         self._unlisted_alone = False
+        self.offering = Offering(surroundings.snapshots.folder, config.config_hash, lambda: self.snapshot)
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -106,10 +108,15 @@ class McpServer:
         own = self.stored_for(principal)
         return "" if own is None else own.title
 
-    def offers(self, capability: str) -> bool:
-        """Whether the server claimed a capability, such as `resources`, when it was listed last."""
-        claimed = None if self.snapshot is None else self.snapshot.discovered.get("capabilities")
-        return isinstance(claimed, dict) and capability in claimed
+    def offers(self, capability: str) -> bool | None:
+        """Whether it claimed a capability, such as `resources`, when it was listed last; None while it never was."""
+        return self.offering.claims(capability)
+
+    def freshness_for(self, principal: str) -> Freshness:
+        """For how long still, and for whom, what it lists to a principal may be kept."""
+        if self._is_private_to_others(principal):
+            return self._listing_for(principal, self.config.config_hash).freshness
+        return self._listing.freshness
 
     @property
     def usable(self) -> bool:
@@ -144,12 +151,14 @@ class McpServer:
             description=self.description,
         )
 
-    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> list[JsonObject]:
+    async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> Listing:
         """All entries over all pages, as sent. See `Source.list`."""
-
         line = self._line(context) if self._unlisted_alone else self._shared
-        entries = await self._asked(line, method, {}, context)
-        return [cast("JsonObject", entry) for entry in entries[_ENTRIES] if isinstance(entry, dict)]
+        answer = await line.asked(method, {}, context, self._timeout)
+        listing = listing_of(answer)
+        if line is self._shared:
+            await self.offering.keep(method, listing)
+        return listing
 
     async def request(
         self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT
@@ -158,32 +167,12 @@ class McpServer:
         if context.timeout is None:
             context = replace(context, timeout=self._timeout)
         if method == "resources/read":
-            return await self._asked(self._line(context), method, params, context)
+            return await self._line(context).asked(method, params, context, self._timeout)
 
         async def requesting(connection: "Connection") -> JsonObject:
             return await connection.request(method, params, context)
 
         return await self._line(context).use(requesting)
-
-    async def _asked(
-        self, line: Line, method: ListMethod | RequestMethod, params: JsonObject, context: RequestContext
-    ) -> JsonObject:
-        """The result of something that only asks, perhaps one that is fresh still; entries of all pages in one."""
-
-        async def asking(connection: "Connection") -> JsonObject:
-            kept = line.answers.find(connection, method, params, context.principal)
-            if kept is not None:
-                return kept
-            if method in LIST_MEMBERS:
-                entries, freshness = await connection.list_all(cast("ListMethod", method), self._timeout)
-                answer: JsonObject = {_ENTRIES: entries}
-            else:
-                answer = await connection.request(cast("RequestMethod", method), params, context)
-                freshness = freshness_of(answer)
-            line.answers.keep(method, params, context.principal, answer, freshness)
-            return answer
-
-        return await line.use(asking)
 
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""

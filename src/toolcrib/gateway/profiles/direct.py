@@ -9,13 +9,12 @@ from toolcrib.broker import Caller, Options, UnknownTokenError
 from toolcrib.catalog import JsonObject, Tool, VisibleSet, public_name
 from toolcrib.crib import Crib
 from toolcrib.errors import ProtocolError, ToolcribError, UsageError, shown
+from toolcrib.gateway.profiles.keeping import kept
 from toolcrib.gateway.profiles.names import DirectNames
 from toolcrib.gateway.profiles.paging import Place, Row, page
 from toolcrib.gateway.profiles.projecting import fitting
 from toolcrib.gateway.profiles.surface import Asked
 from toolcrib.metatools import READ_RESULT, MetaTools, call_notes, compact, error_text, text_result
-
-_NOT_KEPT: JsonObject = {"ttlMs": 0, "cacheScope": "private"}
 
 
 class DirectTools:
@@ -43,7 +42,9 @@ class DirectTools:
         found, following = page("tools", rows, asked.cursor, self._definition)
         if own and following is None:
             found = [*found, *own]
-        answer: JsonObject = {"tools": fitting("tools/list", found, asked.version), **_NOT_KEPT}
+        ttl, private = self._crib.tools_freshness(caller=asked.caller)
+        answer: JsonObject = {"tools": fitting("tools/list", found, asked.version)}
+        answer |= kept(asked.caller, ttl, private=private)
         if following is not None:
             answer["nextCursor"] = following
         return answer
