@@ -25,7 +25,12 @@ async def test_the_server_says_who_it_is_and_claims_only_what_it_serves(link: An
 
     assert client.server_info.name == "toolcrib"
     assert client.server_info.version == "0.1.0"
-    assert capabilities == {"tools": {"listChanged": False}}
+    assert capabilities == {
+        "tools": {"listChanged": True},
+        "resources": {"listChanged": True, "subscribe": True},
+        "prompts": {"listChanged": True},
+        "completions": {},
+    }
     assert "search_tools" in client.instructions
 
 
@@ -171,13 +176,20 @@ async def test_malformed_params_are_a_protocol_error(link: Any, params: dict[str
     assert caught.value.error.code == -32602
 
 
-@pytest.mark.parametrize("method", ["resources/list", "prompts/list", "completion/complete", "example.com/other"])
-async def test_a_method_that_is_not_served_is_not_found(link: Any, method: str) -> None:
-    params = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "a", "value": ""}}
+async def test_a_method_that_is_not_served_is_not_found(link: Any) -> None:
     with pytest.raises(MCPError) as caught:
-        await link.request(method, params if method == "completion/complete" else {})
+        await link.request("example.com/other", {})
 
     assert caught.value.error.code == -32601
+
+
+@pytest.mark.parametrize("member", ["resources", "prompts", "resourceTemplates"])
+async def test_a_list_of_what_no_server_has_is_empty(link: Any, member: str) -> None:
+    method = {"resourceTemplates": "resources/templates/list"}.get(member, f"{member}/list")
+
+    result = await link.request(method)
+
+    assert result[member] == []
 
 
 async def test_a_refusal_of_the_upstream_is_told_to_the_model(link: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import anyio
 from anyio.abc import TaskGroup
@@ -43,6 +43,7 @@ from toolcrib.config import (
     user_state_dir,
 )
 from toolcrib.crib.approving import asking_of
+from toolcrib.crib.changes import told_by
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.dynamic import Dynamic
 from toolcrib.crib.extracting import Extracting
@@ -260,6 +261,7 @@ class CribBase:
                 marker=self._instance,
                 on_listed=self._dynamic.take,
                 on_state=self._on_state,
+                on_heard=self._on_heard,
                 secrets=self.secrets,
             )
             for server in self._pool:
@@ -270,7 +272,7 @@ class CribBase:
             self._dynamic.open(tasks)
             if self.config.servers:
                 tasks.start_soon(record_presence, self._shared, self.events, lambda: self.servers, self._hashes)
-            await list_clients(self._clients, self._sources, tasks, self._closing)
+            await list_clients(self._clients, self._sources, tasks, self._closing, self._on_heard)
             self._opened.set()
             await self._closing.wait()
             if self._scripts is not None:
@@ -323,6 +325,11 @@ class CribBase:
 
     def _on_state(self, status: ServerStatus) -> None:
         self.events.publish(ServerStateChanged(status.id, status.state, status.reason))
+
+    def _on_heard(self, source_id: str, method: str, params: Mapping[str, Any]) -> None:
+        """Publish what a source said of what it offers beside its tools."""
+        if (event := told_by(source_id, method, params)) is not None:
+            self.events.publish(event)
 
     def _server(self, name: str) -> McpServer:
         if self._pool is None:

@@ -1,11 +1,12 @@
 """What a new listing changes of the catalog, told to whoever listens."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 from toolcrib.catalog import JsonObject, ToolRegistry, public_name
 from toolcrib.errors import StoreError
-from toolcrib.events import CatalogChanged, EventBus
+from toolcrib.events import CatalogChanged, EventBus, OffersChanged, ResourceUpdated
 
 
 @contextmanager
@@ -28,6 +29,19 @@ def published(registry: ToolRegistry, events: EventBus, part: str) -> Generator[
     )
     if change.added or change.removed or change.changed:
         events.publish(change)
+
+
+def told_by(source_id: str, method: str, params: Mapping[str, Any]) -> OffersChanged | ResourceUpdated | None:
+    """The event that a source's notification stands for; None where it is of another kind."""
+    match method:
+        case "notifications/resources/list_changed":
+            return OffersChanged(source_id, "resources")
+        case "notifications/prompts/list_changed":
+            return OffersChanged(source_id, "prompts")
+        case "notifications/resources/updated" if isinstance(params.get("uri"), str):
+            return ResourceUpdated(source_id, params["uri"])
+        case _:
+            return None
 
 
 def _definitions(registry: ToolRegistry, part: str) -> dict[str, JsonObject]:

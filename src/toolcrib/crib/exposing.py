@@ -1,13 +1,14 @@
 """What a crib offers as a whole: all that is there for one caller, in order."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.broker import LOCAL, Caller, Options, Outcome, Principal
 from toolcrib.catalog import CAPABILITIES, Claiming, ListMethod, RequestContext, Source, Tool
+from toolcrib.crib.following import FollowedResources
 from toolcrib.crib.offers import Offered, may_offer, offered
 from toolcrib.crib.work import CribWork
-from toolcrib.errors import UsageError
+from toolcrib.errors import UsageError, shown
 from toolcrib.events import OffersChanged
 from toolcrib.servers import McpServer
 
@@ -21,6 +22,7 @@ class CribExposing(CribWork):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._resources: dict[Principal, Resources] = {}
+        self._followed = FollowedResources()
 
     async def list_first(self, *, caller: Caller = LOCAL) -> list[str]:
         """List the servers that never were, wait a little, and name those that are still to come."""
@@ -171,6 +173,29 @@ class CribExposing(CribWork):
             return found
         known = await self.resources(caller=caller)
         return known.template(template) or known.one(template, by_name=False)
+
+    async def follow_resource(self, source_id: str, uri: str, *, caller: Caller = LOCAL) -> Callable[[], None]:
+        """Publish from now on when a resource changes. Returns what ends that.
+
+        Args:
+            source_id: The source that has it, from `find_resource`.
+            uri: The URI by which the source knows it.
+            caller: Who wants to be told.
+
+        Raises:
+            ServerError: Its server refuses, or can't be reached.
+            UsageError: It tells of no changes.
+        """
+        tasks = self._follow_switches()
+        source = next((each for each in self.known_sources(caller=caller) if each.id == source_id), None)
+        if source is None:
+            raise UsageError(f"There is no server {shown(source_id)}.")
+        key = await self._followed.want(source, uri, self._sources.context(source_id, caller), tasks)
+        return lambda: self._followed.leave(key)
+
+    def spawn(self, task: Callable[[], Awaitable[None]]) -> None:
+        """Run something for as long as the crib is open, unless it ends before; it must not raise."""
+        self._follow_switches().start_soon(task)
 
     def tools_freshness(self, *, caller: Caller = LOCAL) -> tuple[float | None, bool]:
         """Seconds for which all sources together promise their tools to be fresh, None where one promises nothing;

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import anyio
 from anyio.abc import TaskGroup
@@ -175,6 +175,7 @@ async def list_clients(
     sources: SourceTable,
     tasks: TaskGroup,
     closing: asyncio.Event,
+    on_heard: Callable[[str, str, Mapping[str, Any]], None],
 ) -> None:
     """List what given clients offer, and keep it fresh; one that can't list costs only its own tools.
 
@@ -183,6 +184,7 @@ async def list_clients(
         sources: All sources; takes what they list.
         tasks: Runs what follows their changes.
         closing: Ends that.
+        on_heard: Told of each notification that says that something has changed, with its source and params.
     """
     if not clients:
         return
@@ -193,7 +195,8 @@ async def list_clients(
             await sources.list_tools(client)
 
     async def follow(client: "ConnectedClient") -> None:
-        async with follow_changes(client.client, partial(sources.list_tools, client)):
+        client.on_heard = partial(on_heard, client.id)
+        async with follow_changes(client.client, partial(sources.list_tools, client), client.on_heard):
             await closing.wait()
 
     async with anyio.create_task_group() as listings:

@@ -17,6 +17,7 @@ from toolcrib.gateway.callers import Callers
 from toolcrib.gateway.clients import client_of
 from toolcrib.gateway.passthrough import PassedCompletion, PassedPrompts, PassedResources
 from toolcrib.gateway.profiles import Asked, Surfaces
+from toolcrib.gateway.telling import Sessions, Subscriptions, Telling
 
 if TYPE_CHECKING:
     from toolcrib.config import Profile
@@ -43,12 +44,17 @@ class Answering:
 
     Attributes:
         by_method: The answers to those requests that have another one than the SDK's own.
+        sessions: The connections of the handshake era.
+        subscriptions: What clients subscribed to after it.
     """
 
     def __init__(self, crib: Crib, profile: "Profile", callers: Callers) -> None:
         self._crib = crib
         self._callers = callers
         self._surfaces = Surfaces(crib, profile)
+        self._telling = Telling(crib, self._surfaces)
+        self.sessions = Sessions(crib, callers, self._telling)
+        self.subscriptions = Subscriptions(crib, callers, self._telling)
         self._resources = PassedResources(crib)
         self._prompts = PassedPrompts(crib)
         self._completion = PassedCompletion(crib, self._prompts)
@@ -62,6 +68,8 @@ class Answering:
             "resources/read": self._read_resource,
             "prompts/list": self._list_prompts,
             "prompts/get": self._get_prompt,
+            "resources/subscribe": self._subscribe,
+            "resources/unsubscribe": self._unsubscribe,
             "completion/complete": self._complete,
         }
 
@@ -98,6 +106,14 @@ class Answering:
             code = INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _RESOURCE_NOT_FOUND
             raise MCPError(code, str(error), {**error.to_json(), "uri": uri}) from error
         return _relayed(outcome, envelope, ctx, caller)
+
+    async def _subscribe(self, ctx: Context, envelope: JsonObject) -> JsonObject:
+        await self.sessions.follow(ctx, str((ctx.params or {})["uri"]))
+        return envelope
+
+    async def _unsubscribe(self, ctx: Context, envelope: JsonObject) -> JsonObject:
+        self.sessions.leave(ctx, str((ctx.params or {})["uri"]))
+        return envelope
 
     async def _list_prompts(self, ctx: Context, envelope: JsonObject) -> JsonObject:
         return listed(envelope, await self._prompts.page(self._asked(ctx)), ctx.protocol_version)

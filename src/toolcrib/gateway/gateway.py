@@ -23,6 +23,7 @@ from mcp_types import (
     CallToolResult,
     CompleteResult,
     Completion,
+    EmptyResult,
     GetPromptResult,
     ListPromptsResult,
     ListResourcesResult,
@@ -30,6 +31,7 @@ from mcp_types import (
     ListToolsResult,
     ReadResourceResult,
 )
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib import __version__
 from toolcrib.catalog import JsonObject
@@ -46,6 +48,7 @@ logger = logging.getLogger(__name__)
 _CONSTANT = CacheHint(ttl_ms=5 * 60_000, scope="private")
 """What the gateway says of itself stays the same as long as the configuration."""
 
+_INITIALIZED = "notifications/initialized"
 _ROOTS_CHANGED = "notifications/roots/list_changed"
 
 _Result = TypeVar("_Result")
@@ -81,11 +84,18 @@ class Gateway:
             on_list_resources=_stand_in(ListResourcesResult(resources=[])),
             on_list_resource_templates=_stand_in(ListResourceTemplatesResult(resource_templates=[])),
             on_read_resource=_stand_in(ReadResourceResult(contents=[])),
+            on_subscribe_resource=_stand_in(EmptyResult()),
+            on_unsubscribe_resource=_stand_in(EmptyResult()),
+            on_subscriptions_listen=self._answering.subscriptions.listen,
             on_list_prompts=_stand_in(ListPromptsResult(prompts=[])),
             on_get_prompt=_stand_in(GetPromptResult(messages=[])),
             on_completion=_stand_in(CompleteResult(completion=Completion(values=[]))),
         )
         self.server.middleware.append(self._answer)
+
+    def end_subscriptions(self) -> None:
+        """End what clients have subscribed to, each with its result; those that are still there subscribe anew."""
+        self._answering.subscriptions.close()
 
     def beside(self, profile: "Profile") -> "Gateway":
         """A gateway over the same crib that shows something else."""
@@ -94,6 +104,8 @@ class Gateway:
     async def _answer(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Put the real answer into the envelope of the stand-in's; never let an exception out as it is."""
         envelope = await call_next(ctx)
+        if ctx.method == _INITIALIZED and ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+            self._answering.sessions.of(ctx)
         if ctx.method == _ROOTS_CHANGED:
             for caller in self._callers.of_session(ctx):
                 await self.crib.roots_changed(caller)

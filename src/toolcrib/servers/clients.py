@@ -1,7 +1,7 @@
 """SDK clients that somebody else connected: used as sources, neither owned nor closed."""
 
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -9,7 +9,7 @@ from typing import Any, cast
 import anyio
 from mcp import Client
 from mcp.client.session import ClientSession
-from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.client.subscriptions import ResourcesListChanged, SubscriptionLost, ToolsListChanged, listen
 from mcp.shared.exceptions import MCPError
 
 from toolcrib.catalog import (
@@ -24,7 +24,9 @@ from toolcrib.catalog import (
 )
 from toolcrib.errors import ServerClosedError, ServerError, UsageError
 from toolcrib.servers.connection import Connection
+from toolcrib.servers.dispatching import HEARD, deaf
 from toolcrib.servers.era import Negotiated
+from toolcrib.servers.following import follow_resource
 from toolcrib.servers.wire import accepted_tools
 
 _REQUEST_SECONDS = 60.0
@@ -39,6 +41,7 @@ class ConnectedClient:
 
     Attributes:
         client: The same.
+        on_heard: Told of changes of resources that are followed.
 
     Raises:
         UsageError: The client is not connected.
@@ -49,6 +52,7 @@ class ConnectedClient:
         self.description = ""
         session = _session(source_id, client)
         self.client = client
+        self.on_heard: Callable[[str, Mapping[str, Any]], None] = deaf
         self._connection = Connection(source_id, session, anyio.Event(), _negotiated=_agreed(session))
 
     @property
@@ -70,6 +74,14 @@ class ConnectedClient:
             entries = accepted_tools(self._connection.session, entries)[0]
         objects = (cast("JsonObject", entry) for entry in entries if isinstance(entry, dict))
         return Listing(objects, freshness.ttl, private=freshness.private)
+
+    async def follow(self, uri: str, context: RequestContext, on_start: Callable[[], None]) -> None:
+        """Be told when a resource changes, until cancelled."""
+
+        def updated() -> None:
+            self.on_heard("notifications/resources/updated", {"uri": uri})
+
+        await follow_resource(self._connection, uri, _REQUEST_SECONDS, on_start, updated)
 
     async def request(
         self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT
@@ -124,12 +136,17 @@ async def follow_tools(
 
 
 @asynccontextmanager
-async def follow_changes(client: Client | ClientSession, relist: Callable[[], Awaitable[None]]) -> AsyncGenerator[None]:
+async def follow_changes(
+    client: Client | ClientSession,
+    relist: Callable[[], Awaitable[None]],
+    on_heard: Callable[[str, Mapping[str, Any]], None] = deaf,
+) -> AsyncGenerator[None]:
     """List a client's tools again, while the block runs, after each change that its server tells of.
 
     Args:
         client: An entered `mcp.Client`, or an initialised `ClientSession`.
         relist: Lists them; a `ServerError` that it raises is left alone.
+        on_heard: Told of all other changes, by the notification's method and params.
     """
     session = client if isinstance(client, ClientSession) else client.session
     changed = anyio.Event()
@@ -145,15 +162,29 @@ async def follow_changes(client: Client | ClientSession, relist: Callable[[], Aw
     async def subscribe() -> None:
         # A server that offers no subscriptions refuses, whatever it claims.
         with suppress(MCPError, SubscriptionLost):
-            async with listen(session, tools_list_changed=True) as events:
-                async for _ in events:
-                    changed.set()
+            claimed = session.server_capabilities
+            async with listen(
+                session,
+                tools_list_changed=True,
+                resources_list_changed=claimed is not None and claimed.resources is not None,
+                prompts_list_changed=claimed is not None and claimed.prompts is not None,
+            ) as events:
+                async for event in events:
+                    if isinstance(event, ToolsListChanged):
+                        changed.set()
+                    else:
+                        kind = "resources" if isinstance(event, ResourcesListChanged) else "prompts"
+                        on_heard(f"notifications/{kind}/list_changed", {})
 
     previous: Any = session._message_handler  # pyright: ignore[reportPrivateUsage]
 
     async def both(message: Any) -> None:
-        if getattr(message, "method", None) == "notifications/tools/list_changed":
+        method = getattr(message, "method", None)
+        if method == "notifications/tools/list_changed":
             changed.set()
+        elif isinstance(method, str) and method in HEARD:
+            uri = getattr(getattr(message, "params", None), "uri", None)
+            on_heard(method, {} if uri is None else {"uri": str(uri)})
         result = previous(message)
         if inspect.isawaitable(result):
             await result

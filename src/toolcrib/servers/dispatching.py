@@ -47,6 +47,10 @@ class _Waiting:
     on_progress: Progress | None
 
 
+def deaf(method: str, params: Mapping[str, Any]) -> None:
+    """Listen to nothing."""
+
+
 class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
     """The SDK's dispatcher, which also tells when its connection has ended.
 

@@ -49,6 +49,7 @@ class Life:
         gone: Set while no owner task exists.
         leaving: The connection is to end as soon as no request uses it.
         busy: How many requests use the connection, or wait for it.
+        held: How many want it to stay though nothing uses it.
         last_used: When the last one ended, on the event loop's clock.
         breaker: Says how long to leave a failing server alone.
     """
@@ -67,6 +68,7 @@ class Life:
         self.gone.set()
         self.leaving = False
         self.busy = 0
+        self.held = 0
         self.last_used = 0.0
         self.breaker = breaker or Breaker()
         self._on_change = on_change

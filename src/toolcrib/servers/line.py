@@ -19,6 +19,7 @@ from toolcrib.config import ServerConfig
 from toolcrib.errors import AuthRequiredError, ProtocolError, ServerClosedError, ServerError, ServerStartError
 from toolcrib.servers.answers import Answers
 from toolcrib.servers.auth import Standing
+from toolcrib.servers.following import follow_resource
 from toolcrib.servers.freshness import freshness_of
 from toolcrib.servers.life import Attempt, Life
 from toolcrib.servers.listing import ToolListing
@@ -28,6 +29,10 @@ if TYPE_CHECKING:
     from toolcrib.servers.connection import Connection
 
 _Answer = TypeVar("_Answer")
+
+_FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 60.0
+"""Seconds before a resource is followed on a new connection; the pause doubles each time."""
 
 _ENTRIES = "entries"
 _FRESH_UNTIL = "until"
@@ -86,6 +91,7 @@ class Line:
         """Take a notification of the connection that says that something has changed."""
         self.listing.heard(method)
         self.answers.heard(method)
+        self._around.on_heard(self._id, method, params)
 
     def closed(self) -> None:
         """The task that owned a connection is done."""
@@ -154,6 +160,38 @@ class Line:
             return answer
 
         return await self.use(asking)
+
+    async def follow(self, uri: str, timeout: float, on_start: Callable[[], None]) -> None:
+        """Be told when a resource changes, until cancelled; a connection that ends is opened anew for it.
+
+        Args:
+            uri: The resource's URI at the server.
+            timeout: Seconds for the server to agree.
+            on_start: Called each time that it has agreed.
+
+        Raises:
+            ProtocolError: The server does not offer that.
+        """
+
+        def updated() -> None:
+            self.heard("notifications/resources/updated", {"uri": uri})
+
+        pause = _FIRST_PAUSE
+        self.life.held += 1
+        try:
+            while True:
+                try:
+                    await follow_resource(await self.ensure(), uri, timeout, on_start, updated)
+                    pause = _FIRST_PAUSE
+                except ProtocolError:
+                    raise
+                except ServerError:
+                    pass
+                await anyio.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE)
+                updated()  # what happened meanwhile nobody tells
+        finally:
+            self.life.held -= 1
 
     async def ensure(self) -> "Connection":
         """Connect if need be; a new connection lists the tools.

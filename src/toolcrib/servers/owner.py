@@ -204,7 +204,7 @@ class Owner:
             waits.start_soon(self._listing.follow, connection, options.timeout or self._around.timeout)
             if idle is None:
                 return
-            while (unused := 0.0 if life.busy else anyio.current_time() - life.last_used) < idle:
+            while (unused := 0.0 if life.busy or life.held else anyio.current_time() - life.last_used) < idle:
                 quiet = unused >= _QUIET_SECONDS
                 if quiet and life.state == "ready":
                     life.become("idle")

@@ -1,6 +1,6 @@
 """All configured servers of one crib."""
 
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from typing import Any
 
 import anyio
@@ -33,6 +33,7 @@ class ServerPool:
         marker: The instance id that children carry.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
+        on_heard: See `Surroundings`.
         secrets: What must not be shown; servers add theirs.
     """
 
@@ -47,6 +48,7 @@ class ServerPool:
         marker: str,
         on_listed: Callable[[Snapshot], None],
         on_state: Callable[[ServerStatus], None],
+        on_heard: Callable[[str, str, Mapping[str, Any]], None],
         secrets: Secrets | None = None,
     ) -> None:
         def spawn(task: Callable[..., Coroutine[Any, Any, Any]], *args: Any) -> None:
@@ -64,6 +66,7 @@ class ServerPool:
             vault=vault,
             on_listed=on_listed,
             on_state=on_state,
+            on_heard=on_heard,
             secrets=secrets or Secrets(),
             timeout=config.settings.timeout,
             start_timeout=config.settings.start_timeout,

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
@@ -111,6 +111,10 @@ class McpServer:
     def offers(self, capability: str) -> bool | None:
         """Whether it claimed a capability, such as `resources`, when it was listed last; None while it never was."""
         return self.offering.claims(capability)
+
+    async def follow(self, uri: str, context: RequestContext, on_start: Callable[[], None]) -> None:
+        """Be told when a resource changes, until cancelled. See `Line.follow`."""
+        await self._line(context).follow(uri, self._timeout, on_start)
 
     def freshness_for(self, principal: str) -> Freshness:
         """For how long still, and for whom, what it lists to a principal may be kept."""

@@ -1,6 +1,6 @@
 """What all servers of one pool share."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -37,6 +37,7 @@ class Surroundings:
         vault: Where logins are kept.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
+        on_heard: Told of each notification of a server that says that something has changed, with its params.
         secrets: What must not be shown, such as resolved variables; servers add theirs.
         timeout: Seconds that a request may take, where a server sets nothing else.
         start_timeout: Seconds that a start may take, where a server sets nothing else.
@@ -52,6 +53,7 @@ class Surroundings:
     vault: Vault
     on_listed: Callable[[Snapshot], None]
     on_state: Callable[[ServerStatus], None]
+    on_heard: Callable[[str, str, Mapping[str, Any]], None]
     secrets: Secrets = field(default_factory=Secrets)
     timeout: float = 60.0
     start_timeout: float = 30.0

@@ -71,6 +71,10 @@ class DirectTools:
             return {**outcome.result, "requestState": outcome.token}
         return _noted(outcome.result, call_notes(self._crib, outcome))
 
+    def shown(self, caller: Caller) -> frozenset[str]:
+        """See `Surface.shown`."""
+        return frozenset(public_name(key) for _, _, _, key in self.names(caller))
+
     def input_schema(self, name: str) -> JsonObject | None:
         """See `Surface.input_schema`."""
         key = self.names(Caller()).key_of(name)

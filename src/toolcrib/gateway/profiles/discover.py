@@ -37,6 +37,10 @@ class DiscoverTools:
         """See `Surface.call`."""
         return await self._tools.call(name, arguments, caller, options)
 
+    def shown(self, caller: Caller) -> frozenset[str]:
+        """See `Surface.shown`: none, so that the list never changes."""
+        return frozenset()
+
     def input_schema(self, name: str) -> JsonObject | None:
         """See `Surface.input_schema`."""
         return next((each["inputSchema"] for each in self._tools.definitions() if each["name"] == name), None)

@@ -47,6 +47,10 @@ class Surface(Protocol):
         """
         ...
 
+    def shown(self, caller: Caller) -> frozenset[str]:
+        """The ids of the servers' tools that the caller sees in the list."""
+        ...
+
     def input_schema(self, name: str) -> JsonObject | None:
         """The schema of a tool's arguments, against which the SDK checks `Mcp-Param-*` headers; None leaves that."""
         ...

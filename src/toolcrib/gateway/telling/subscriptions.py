@@ -1,0 +1,69 @@
+"""Subscriptions of clients from 2026-07-28 on: a request whose answer is a stream of changes."""
+
+from functools import partial
+
+import anyio
+from mcp.server.context import ServerRequestContext
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp_types import INTERNAL_ERROR, SubscriptionsListenRequestParams, SubscriptionsListenResult
+
+from toolcrib.crib import Crib
+from toolcrib.gateway.callers import Callers
+from toolcrib.gateway.telling.telling import Telling, Wanted, followed
+
+_MOST = 1_024
+
+
+class Subscriptions:
+    """Serves `subscriptions/listen`: each is told of what its own caller may know of.
+
+    Args:
+        crib: An open crib.
+        callers: Tells who asks.
+        telling: Tells of changes.
+    """
+
+    def __init__(self, crib: Crib, callers: Callers, telling: Telling) -> None:
+        self._crib = crib
+        self._callers = callers
+        self._telling = telling
+        self._open: set[ListenHandler] = set()
+
+    async def listen(
+        self, ctx: "ServerRequestContext[object, object]", params: SubscriptionsListenRequestParams
+    ) -> SubscriptionsListenResult:
+        """Serve one subscription until its client has gone, or `close` is called.
+
+        Resources that can't be followed are left out of what is acknowledged.
+        """
+        if len(self._open) >= _MOST:
+            raise MCPError(INTERNAL_ERROR, f"There are {_MOST} subscriptions already.")
+        caller = self._callers.caller(ctx)
+        asked = params.notifications
+        wanted = Wanted(
+            tools=asked.tools_list_changed is True,
+            resources=asked.resources_list_changed is True,
+            prompts=asked.prompts_list_changed is True,
+        )
+        bus = InMemorySubscriptionBus()
+        handler = ListenHandler(bus)
+        self._open.add(handler)
+        try:
+            with self._crib.events.subscribe() as heard:
+                uris = await followed(self._telling, list(asked.resource_subscriptions or ()), caller, wanted)
+                honored = asked.model_copy(update={"resource_subscriptions": uris or None})
+                result = SubscriptionsListenResult()
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(partial(self._telling.tell, heard, caller, wanted, bus.publish))
+                    result = await handler(ctx, params.model_copy(update={"notifications": honored}))
+                    tasks.cancel_scope.cancel()
+                return result
+        finally:
+            self._open.discard(handler)
+            wanted.leave_all()
+
+    def close(self) -> None:
+        """End all subscriptions, each with its result."""
+        for handler in self._open:
+            handler.close()
