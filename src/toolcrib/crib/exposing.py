@@ -1,6 +1,6 @@
 """What a crib offers as a whole: all that is there for one caller, in order."""
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.broker import LOCAL, Caller, Options, Outcome, Principal
@@ -193,7 +193,7 @@ class CribExposing(CribWork):
         key = await self._followed.want(source, uri, self._sources.context(source_id, caller), tasks)
         return lambda: self._followed.leave(key)
 
-    def spawn(self, task: Callable[[], Awaitable[None]]) -> None:
+    def spawn(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run something for as long as the crib is open, unless it ends before; it must not raise."""
         self._follow_switches().start_soon(task)
 
