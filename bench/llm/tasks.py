@@ -61,7 +61,7 @@ TASKS = (
         "posted",
     ),
     Task(
-        "How do you say 'good morning' in French? Use the translator.",
+        "Please translate 'good morning' into French.",
         "text.translate",
         {"text": ("good morning",), "target_language": ("French", "fr", "fr-FR")},
         "bonjour",
