@@ -264,3 +264,29 @@ def test_a_file_elsewhere_is_read_in_the_form_of_its_client(cli: Cli, home: Path
     path = put(home, "elsewhere/config.toml", CODEX)
     assert cli("import", "codex", "--file", path, "--yes").code == 0
     assert imported(home)["notes"]["env"] == {"NOTES_TOKEN": "tok-5f9a8b7c6d5e4f3a"}
+
+
+def test_without_a_command_it_tells_where_you_stand_and_what_comes_next(cli: Cli, home: Path) -> None:
+    bare = cli()
+    assert bare.code == 0
+    assert "none yet" in bare.out
+    assert "toolcrib demo" in bare.out
+
+    path = put(home, ".cursor/mcp.json", {"mcpServers": {"time": TIME, "notes": NOTES}})
+    ran = cli()
+    assert "Cursor loads 2 servers itself" in ran.out
+    assert "toolcrib install cursor --dry-run" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 100
+
+    assert cli("install", "cursor", "--yes").code == 0
+    ran = cli()
+    assert "2 servers in" in ran.out
+    assert "Cursor uses Toolcrib" in ran.out
+    assert "toolcrib servers --refresh" in ran.out  # they were never listed
+
+    (home / "crib" / "servers.json").write_text("{")
+    ran = cli()
+    assert ran.code == 0
+    assert "is not JSON" in ran.out
+    assert "toolcrib doctor" in ran.out
+    assert path.exists()

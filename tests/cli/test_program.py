@@ -23,10 +23,6 @@ def test_help_names_every_command(cli: Cli) -> None:
     assert all(command in ran.out for command in COMMANDS)
 
 
-def test_no_words_at_all_print_the_help(cli: Cli) -> None:
-    assert cli().out == cli("--help").out
-
-
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_has_help_with_the_common_options(cli: Cli, command: str) -> None:
     ran = cli(command, "--help")

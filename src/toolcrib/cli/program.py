@@ -53,10 +53,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     prepare_streams()
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = DEBUG in _options(given)
-    words = [word for word in given if not (debug and word == DEBUG)] or ["--help"]
+    words = [word for word in given if not (debug and word == DEBUG)]
     try:
         try:
-            code = _run(words, debug=debug)
+            code = _run(words, debug=debug) if words else _standing()
         except Exception as error:
             if isinstance(error, BrokenPipeError):
                 raise
@@ -69,6 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (KeyboardInterrupt, BaseExceptionGroup):  # a group that is no Exception holds an interrupt
         return INTERRUPTED
     return code
+
+
+def _standing() -> int:
+    from toolcrib.cli.standing import standing
+
+    return standing()
 
 
 def command(name: str) -> Any:
