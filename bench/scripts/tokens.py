@@ -11,8 +11,9 @@ from bench.scripts.tasks import Task
 from toolcrib import Crib
 from toolcrib.broker import LOCAL, Caller, Options, Outcome
 from toolcrib.catalog import JsonObject, RequestMethod, as_sent, definition_tokens
-from toolcrib.metatools import MetaTools, run_result
+from toolcrib.metatools import MetaTools
 from toolcrib.metatools.formatting import compact
+from toolcrib.scripts import run_result
 from toolcrib.tokens import count_tokens
 
 

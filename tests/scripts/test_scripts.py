@@ -13,7 +13,8 @@ from toolcrib import Caller, Crib, Principal
 from toolcrib.broker import LOCAL, ServerLists
 from toolcrib.config import config_from_mapping
 from toolcrib.errors import ServerClosedError, UnknownOutcomeError, UsageError
-from toolcrib.metatools import MetaTools, run_result
+from toolcrib.metatools import MetaTools
+from toolcrib.scripts import run_result
 
 pytestmark = pytest.mark.anyio
 
@@ -311,7 +312,7 @@ async def test_progress_is_told_call_by_call(crib: Crib) -> None:
         told.append((progress, message))
 
     await crib.run_code("await box.add(a=1, b=2)\nawait box.add(a=1, b=2)", on_progress=on_progress)
-    assert told == [(1, "box.add"), (2, "box.add")]
+    assert told == [(1, "call 1: box.add"), (2, "call 2: box.add")]
 
 
 async def test_an_empty_script_and_an_unknown_language_are_refused(crib: Crib) -> None:

@@ -20,7 +20,7 @@ from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
 from toolcrib.broker.quota import Quota
 from toolcrib.broker.repeating import send
 from toolcrib.broker.results import Fit, Whole
-from toolcrib.broker.waiting import ChangedError
+from toolcrib.broker.waiting import ApprovalWaitingError, ChangedError
 from toolcrib.catalog import ClientSide, JsonObject, RequestContext, RequestMethod, Source, Tool, ToolRegistry
 from toolcrib.errors import (
     CallTimeoutError,
@@ -276,7 +276,8 @@ class Broker:
             self._flow.learned(call, {"content": [{"type": "text", "text": error.rpc_message}]})
             ending, detail = "failed", str(error)
             raise
-        except ServerError as error:
+        except (ServerError, ApprovalWaitingError, DeniedError) as error:
+            # The last two are what became of a saved script's own calls: of what it did they tell themselves.
             ending, detail = "failed", str(error)
             raise
         finally:

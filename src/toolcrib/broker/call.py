@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, cast
 
-from toolcrib.catalog import ClientSide, JsonObject, OnProgress, RequestMethod, Tool
+from toolcrib.catalog import ClientSide, JsonObject, OnProgress, RequestContext, RequestMethod, Tool
 from toolcrib.schema import ValidationResult
 
 OWN_SOURCE = "toolcrib"
@@ -47,6 +47,7 @@ class Caller:
         origin: What made the request.
         face: Where it came in.
         run: The script run that it belongs to; empty for requests that are no script's.
+        within: The saved scripts that it was made by, each called by the one before.
     """
 
     principal: Principal = field(default_factory=Principal)
@@ -54,6 +55,7 @@ class Caller:
     origin: Origin = "direct"
     face: Face = "library"
     run: str = ""
+    within: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -74,6 +76,17 @@ def _caller_key(principal: str, conversation: str) -> str:
 
 LOCAL = Caller()
 """The local user outside any conversation."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallerContext(RequestContext):
+    """What accompanies a request to a source that makes requests of its own on its caller's behalf: saved scripts.
+
+    Attributes:
+        caller: Whose request it is.
+    """
+
+    caller: Caller = LOCAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
 from toolcrib.catalog.source import (
     LIST_MEMBERS,
     NO_CONTEXT,
+    SAVED_SCRIPTS,
     Claiming,
     ClientSide,
     ListMethod,
@@ -26,6 +27,7 @@ __all__ = [
     "LIST_MEMBERS",
     "LOCAL_PRINCIPAL",
     "NO_CONTEXT",
+    "SAVED_SCRIPTS",
     "Claiming",
     "ClientSide",
     "Definitions",

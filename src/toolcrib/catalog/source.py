@@ -13,6 +13,9 @@ ListMethod = Literal["tools/list", "resources/list", "resources/templates/list",
 RequestMethod = Literal["tools/call", "resources/read", "prompts/get", "completion/complete"]
 """The requests that a source answers, by the method name of the wire."""
 
+SAVED_SCRIPTS = "scripts"
+"""The id of the source of saved scripts, which no other source may have."""
+
 LIST_MEMBERS: Mapping[ListMethod, str] = {
     "tools/list": "tools",
     "resources/list": "resources",

@@ -30,7 +30,7 @@ def read_arguments(tool: "Tool", items: Sequence[str], given: str | None) -> "Js
     """
     from toolcrib.schema import coerce
 
-    whole: JsonObject = {} if given is None else _object(_text_of(given), "--args")
+    whole: JsonObject = {} if given is None else _object(text_of(given), "--args")
     typed: JsonObject = {}
     raw: JsonObject = {}
     for item in items:
@@ -97,7 +97,12 @@ def _object(text: str, what: str) -> "JsonObject":
     return cast("JsonObject", value)
 
 
-def _text_of(given: str) -> str:
+def text_of(given: str) -> str:
+    """What was given: a text, `-` for standard input, or `@file`.
+
+    Raises:
+        UsageError: It can't be read, or is no text.
+    """
     try:
         if given == "-":
             return sys.stdin.buffer.read().decode("utf-8-sig")

@@ -90,7 +90,7 @@ async def _call(
                     tool.id, arguments, timeout=timeout, on_progress=on_progress, caller=Caller(face="cli")
                 )
             except InvalidArgumentsError as error:
-                return _refused(error, as_json=as_json)
+                return refused(error, as_json=as_json)
         if outcome.call.tool is not None and crib.changes.is_changed(outcome.call.tool):
             how = f"toolcrib servers changes {tool.server} shows how"
             warn(f"the definition of {tool.id} has changed since it was first used; {how}.")
@@ -127,7 +127,8 @@ def _finish(outcome: "Outcome", output: Path | None, *, as_json: bool) -> int:
     return 0
 
 
-def _refused(error: "InvalidArgumentsError", *, as_json: bool) -> int:
+def refused(error: "InvalidArgumentsError", *, as_json: bool) -> int:
+    """Tell why a call was not made, and give the exit code."""
     from toolcrib.metatools import tool_signature
 
     signature = tool_signature(error.tool)

@@ -52,9 +52,9 @@ def run(
 
     A tool is an async function under its id: await tickets.list_projects(). What was done is told at the end.
     """
-    script, named = _script(file, code)
+    script, named = read_script(file, code)
     chosen = session.stricter(session.read_config(config), read_only=read_only)
-    wanted = _language(language, named)
+    wanted = language_of(language, named)
     given = "--code …" if file is None else str(file)
     asked = partial(_run, chosen, script, wanted, retry_of or "", given, check=check, as_json=as_json)
     return session.run(asked)
@@ -76,7 +76,7 @@ async def _run(
 
 
 def _checked(findings: "list[Finding]", *, as_json: bool) -> int:
-    from toolcrib.metatools import finding_line
+    from toolcrib.scripts import finding_line
 
     if as_json:
         print_json([{name: getattr(each, name) for name in each.__dataclass_fields__} for each in findings])
@@ -86,7 +86,7 @@ def _checked(findings: "list[Finding]", *, as_json: bool) -> int:
 
 
 def _finish(outcome: "RunOutcome", given: str, *, as_json: bool) -> int:
-    from toolcrib.metatools import run_result
+    from toolcrib.scripts import run_result
 
     if as_json:
         print_json(outcome.to_json())
@@ -98,8 +98,12 @@ def _finish(outcome: "RunOutcome", given: str, *, as_json: bool) -> int:
     return 0 if outcome.ok else FAILED
 
 
-def _script(file: Path | None, code: str | None) -> tuple[str, str]:
-    """The script, and how the name of its file ends."""
+def read_script(file: Path | None, code: str | None) -> tuple[str, str]:
+    """The script, and how the name of its file ends.
+
+    Raises:
+        UsageError: There is none, or two, or it can't be read.
+    """
     if (file is None) == (code is None):
         raise UsageError("Give one script: a file, or --code.", hint="toolcrib run - reads it from standard input.")
     if code is not None:
@@ -113,7 +117,12 @@ def _script(file: Path | None, code: str | None) -> tuple[str, str]:
         raise UsageError(f"The script {shown(str(file))} can't be read: {error}.") from None
 
 
-def _language(given: str | None, suffix: str) -> "Language":
+def language_of(given: str | None, suffix: str) -> "Language":
+    """The language that was named, else the one of a file's ending, else Python.
+
+    Raises:
+        UsageError: There is no such language.
+    """
     known = _NAMED.get((given or "").lower())
     if given is not None and known is None:
         raise UsageError(f"There is no language {shown(given)}.", hint=f"Use {', '.join(_NAMED)}.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from toolcrib.broker import (
     Policy,
 )
 from toolcrib.catalog import (
+    SAVED_SCRIPTS,
     JsonObject,
     OnProgress,
     RequestMethod,
@@ -28,6 +30,7 @@ from toolcrib.crib.finder import SearchAnswer, SourceSummary
 from toolcrib.crib.narrowing import Only
 from toolcrib.crib.opening import ConfigLike, loaded
 from toolcrib.crib.presence import states_elsewhere
+from toolcrib.crib.saved import SCRIPTS_FOLDER, Scripts
 from toolcrib.errors import UnknownToolError, UsageError
 from toolcrib.functions import LocalFunctions
 from toolcrib.search import Searcher
@@ -36,6 +39,7 @@ from toolcrib.smallmodel import SmallModel
 from toolcrib.store import ServerState
 
 if TYPE_CHECKING:
+    from anyio.abc import TaskGroup
     from mcp import Client
     from mcp.client.session import ClientSession
 
@@ -151,6 +155,8 @@ class Crib(CribExposing):
             UsageError: A function can't be described, or the id is a configured server's.
         """
         source = self._sources.find(server)
+        if server == SAVED_SCRIPTS:
+            raise UsageError(f"{server} is the id of the saved scripts.", hint="Give the functions another `server`.")
         if source is None:
             source = LocalFunctions(server, description)
             self._sources.put(source)
@@ -168,7 +174,7 @@ class Crib(CribExposing):
             UsageError: The id is taken.
             ServerError: The source can't list its tools.
         """
-        if self._sources.find(source.id) is not None:
+        if self._sources.find(source.id) is not None or source.id == SAVED_SCRIPTS:
             raise UsageError(f"There is a source {source.id} already.", hint="Give this one another id.")
         definitions = await source.list("tools/list")
         self._sources.put(source)
@@ -334,8 +340,8 @@ class Crib(CribExposing):
         nothing that a server said."""
         rows: list[tuple[str, str]] = []
         for source in self._sources:
-            if self._is_hidden(source.id, caller):
-                continue
+            if self._is_hidden(source.id, caller) or source.id == SAVED_SCRIPTS:
+                continue  # whether there are scripts is nothing that the configuration says
             if isinstance(source, McpServer):
                 if not self._dynamic.starts_off(source):
                     rows.append((source.id, source.config.options.description))
@@ -353,7 +359,19 @@ class Crib(CribExposing):
         await self._listings.refresh(chosen)
         return [each.status for each in chosen]
 
-    def _script_runner(self) -> "ScriptRunner":
+    @cached_property
+    def scripts(self) -> Scripts:
+        """The saved scripts."""
+        return Scripts(self, self._state_dir / SCRIPTS_FOLDER, self._sources)
+
+    def _follow_switches(self) -> "TaskGroup":
+        tasks = super()._follow_switches()
+        if self.config.settings.scripts.enabled:
+            self.scripts.follow()
+        return tasks
+
+    def script_runner(self) -> "ScriptRunner":
+        """What runs scripts over this crib."""
         if self._scripts is None:
             # Interpreters are loaded by those alone who run scripts.
             from toolcrib.crib.scripting import runner_of

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.broker import Quota, with_policy_warnings
+from toolcrib.catalog import SAVED_SCRIPTS
 from toolcrib.config import Config, Settings, config_from_mapping, load_config
+from toolcrib.errors import UsageError
 
 if TYPE_CHECKING:
     from mcp import Client
@@ -60,8 +62,12 @@ def connected_clients(clients: "Mapping[str, Client | ClientSession]") -> "list[
     """SDK clients as sources.
 
     Raises:
-        UsageError: One is not connected.
+        UsageError: One is not connected, or has an id that it can't have.
     """
+    if SAVED_SCRIPTS in clients:
+        raise UsageError(
+            f"{SAVED_SCRIPTS} is the id of the saved scripts, and no client's.", hint="Give the client another one."
+        )
     if not clients:
         return []
     # The SDK takes most of a second to load; whoever has no clients of it may not need it at all.

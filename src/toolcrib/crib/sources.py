@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 import anyio
 from anyio.abc import TaskGroup
 
-from toolcrib.broker import OWN_SOURCE, Call, Caller, Effect, Judged, judged
-from toolcrib.catalog import NO_CONTEXT, ClientSide, JsonObject, RequestContext, Source, Tool, ToolRegistry
+from toolcrib.broker import OWN_SOURCE, Call, Caller, CallerContext, Effect, Judged, judged
+from toolcrib.catalog import (
+    NO_CONTEXT,
+    SAVED_SCRIPTS,
+    ClientSide,
+    JsonObject,
+    RequestContext,
+    Source,
+    Tool,
+    ToolRegistry,
+)
 from toolcrib.crib.changes import published
 from toolcrib.errors import ServerError
 from toolcrib.events import EventBus
@@ -20,6 +29,7 @@ from toolcrib.schema import server_ids
 from toolcrib.servers import McpServer
 
 if TYPE_CHECKING:
+    from toolcrib.scripts import SavedScripts
     from toolcrib.servers.clients import ConnectedClient
 
 
@@ -102,12 +112,15 @@ class SourceTable:
     def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:
         """The configured effects by glob over tool names, and whether the source is trusted.
 
-        Local functions are the program's own and trusted; clients that a program handed in are not.
+        Local functions are the program's own and trusted; clients that a program handed in are not. What saved scripts
+        may do, the tools tell which they name.
         """
         source = self._sources.get(source_id)
         if isinstance(source, McpServer):
             options = source.config.options
             return cast("Mapping[str, Effect]", options.effects), options.trust == "trusted"
+        if source is not None and source_id == SAVED_SCRIPTS:
+            return cast("SavedScripts", source).effects(), False
         return {}, isinstance(source, LocalFunctions) or source_id == OWN_SOURCE
 
     def labels(self, call: Call) -> frozenset[str]:
@@ -128,6 +141,8 @@ class SourceTable:
     def context(self, source_id: str, caller: Caller, client: ClientSide | None = None) -> RequestContext:
         """See `Sources.context`: the configuration says whose connection it is."""
         source = self._sources.get(source_id)
+        if source_id == SAVED_SCRIPTS:
+            return CallerContext(client=client, principal=caller.principal.name, caller=caller)
         connection = source.config.options.connection if isinstance(source, McpServer) else "shared"
         keys = {"caller": caller.key, "run": caller.run_key}
         return RequestContext(connection_key=keys.get(connection), client=client, principal=caller.principal.name)

@@ -1,5 +1,6 @@
 """What a caller does with a crib beside single requests: it runs scripts, reads results that were kept, and ends."""
 
+import re
 from typing import TYPE_CHECKING
 
 from toolcrib.broker import LOCAL, Caller, Excerpt, Page
@@ -9,6 +10,9 @@ from toolcrib.crib.base import CribBase
 if TYPE_CHECKING:
     from toolcrib.sandbox import Finding, Language
     from toolcrib.scripts import RunOutcome, ScriptRunner
+
+
+_NAMESPACE = re.compile(r"\b([a-z][a-z0-9_]*)\s*\.")
 
 
 class CribWork(CribBase):
@@ -40,7 +44,7 @@ class CribWork(CribBase):
             SandboxError: Nothing on this machine can run it safely.
             StoreError: The run can't be recorded.
         """
-        runner = await self._ready_for(caller)
+        runner = await self._ready_for(caller, code)
         return await runner.run(code, language, caller, retry_of=retry_of, on_progress=on_progress, client=client)
 
     @property
@@ -56,15 +60,23 @@ class CribWork(CribBase):
         Raises:
             UsageError, SandboxError: See `run_code`.
         """
-        runner = await self._ready_for(caller)
+        runner = await self._ready_for(caller, code)
         return await runner.check(code, language, caller)
 
-    async def _ready_for(self, caller: Caller) -> "ScriptRunner":
-        """What runs scripts, once the tools that they may name are listed."""
+    async def _ready_for(self, caller: Caller, code: str) -> "ScriptRunner":
+        """What runs scripts, once the tools that a script may name are listed.
+
+        Raises:
+            ServerError: A server that it names was never listed, and can't be.
+        """
         tasks = self._follow_switches()
         if self._lists_first:
             await self._first_listings(tasks, None, caller)
-        return self._script_runner()
+        else:
+            for name in dict.fromkeys(_NAMESPACE.findall(code)):
+                if self._sources.find(name) is not None:
+                    await self._sources.learn(f"{name}.", caller)
+        return self.script_runner()
 
     async def read_result(self, handle: str, wanted: Excerpt | None = None, *, caller: Caller = LOCAL) -> Page:
         """Read a part of a result that was kept because it was larger than the budget of its call.
@@ -104,6 +116,6 @@ class CribWork(CribBase):
         if self._journal is not None:
             self._journal.discovered(caller, answer, surface)
 
-    def _script_runner(self) -> "ScriptRunner":
+    def script_runner(self) -> "ScriptRunner":
         """What runs scripts over this crib."""
         raise NotImplementedError

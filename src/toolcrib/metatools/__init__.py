@@ -1,6 +1,6 @@
 """The constant tools that a model sees in place of all others."""
 
-from toolcrib.metatools.code import RUN_CODE, finding_line, run_result
+from toolcrib.metatools.code import RUN_CODE
 from toolcrib.metatools.definitions import (
     CALL_TOOL,
     DETAILS,
@@ -44,10 +44,8 @@ __all__ = [
     "call_notes",
     "compact",
     "error_text",
-    "finding_line",
     "hidden_in_result",
     "resource_tools",
-    "run_result",
     "search_text",
     "text_result",
     "tool_call",

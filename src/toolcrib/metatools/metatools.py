@@ -18,7 +18,7 @@ from toolcrib.broker import (
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
-from toolcrib.metatools.code import RUN_CODE, run_result
+from toolcrib.metatools.code import RUN_CODE
 from toolcrib.metatools.definitions import (
     CALL_TOOL,
     DETAILS,
@@ -222,19 +222,21 @@ class MetaTools:
         return replace(options, budget=self._crib.config.settings.result_budget)
 
     async def _run(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
-        code = text(arguments, "code", "script", "source")
-        if not code:
+        code = text(arguments, "code", "script", "source") or ""
+        retry_of = text(arguments, "retry_of") or ""
+        if not code and not retry_of:
             raise UsageError(f"{RUN_CODE} needs the script as `code`.")
         wanted = text(arguments, "language") or self._languages[0]
         language = _LANGUAGES.get(wanted.lower())
         if language not in self._languages:
             raise UsageError(f"Scripts can't be written in {shown(wanted)}.", hint=f"Use {', '.join(self._languages)}.")
-        retry_of = text(arguments, "retry_of") or ""
         # One that is asked by an answer can't be while the script goes on; such a run is put to sleep.
         client = None if options.returns else options.client
         outcome = await self._crib.run_code(
             code, language=language, retry_of=retry_of, caller=caller, on_progress=options.on_progress, client=client
         )
+        from toolcrib.scripts import run_result
+
         return _noted(run_result(outcome), {}, [])
 
     async def _list_resources(self, arguments: JsonObject, caller: Caller) -> JsonObject:

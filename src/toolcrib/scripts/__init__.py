@@ -2,22 +2,35 @@
 
 from toolcrib.scripts.builtin import BUILT_IN
 from toolcrib.scripts.calling import Door
+from toolcrib.scripts.folder import ScriptFolder
 from toolcrib.scripts.naming import Naming, Stubs
-from toolcrib.scripts.outcome import MadeCall, RunOutcome
+from toolcrib.scripts.outcome import RUN_META, MadeCall, Purpose, RunOutcome
 from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.scripts.runner import Backends, ScriptRunner
 from toolcrib.scripts.runs import Run, Runs
+from toolcrib.scripts.saved import SavedScript
+from toolcrib.scripts.source import RETRY_META, SavedScripts
+from toolcrib.scripts.telling import finding_line, run_again, run_result
 
 __all__ = [
     "BUILT_IN",
+    "RETRY_META",
+    "RUN_META",
     "Backends",
     "Door",
     "EarlierCall",
     "MadeCall",
     "Naming",
+    "Purpose",
     "Run",
     "RunOutcome",
     "Runs",
+    "SavedScript",
+    "SavedScripts",
+    "ScriptFolder",
     "ScriptRunner",
     "Stubs",
+    "finding_line",
+    "run_again",
+    "run_result",
 ]

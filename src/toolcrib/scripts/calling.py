@@ -15,11 +15,11 @@ from toolcrib.broker import (
     text_of,
     value_of,
 )
-from toolcrib.catalog import ClientSide, JsonObject, OnProgress, Tool
+from toolcrib.catalog import SAVED_SCRIPTS, ClientSide, JsonObject, OnProgress, Tool
 from toolcrib.errors import DeniedError, ToolcribError, UnknownOutcomeError, UnknownToolError
 from toolcrib.sandbox import CallError, ScriptCall, StopError, SuspendError
 from toolcrib.scripts.arguments import as_object
-from toolcrib.scripts.outcome import MadeCall, MadeState
+from toolcrib.scripts.outcome import RUN_META, MadeCall, MadeState
 from toolcrib.scripts.progress import Steps
 from toolcrib.scripts.replaying import EarlierCall, Replay
 
@@ -27,6 +27,7 @@ _MOST_SHOWN = 20
 _SEARCH_LIMIT = 8
 _MOST_FOUND = 50
 _MOST_NAMED = 20
+_MOST_DETAIL = 300
 
 
 class Door(Protocol):
@@ -93,6 +94,7 @@ class ScriptCalls:
         on_progress: Is told of each call that ended, and of what calls report.
         client: What stands behind the caller and can be asked while a call waits.
         extract: The tool behind the function `extract`; None where there is none.
+        only_reads: Whether only calls that are known to read may be made.
 
     Attributes:
         made: What was called, in the order in which it ended.
@@ -109,6 +111,8 @@ class ScriptCalls:
         on_progress: OnProgress | None,
         client: ClientSide | None,
         extract: str | None = None,
+        *,
+        only_reads: bool = False,
     ) -> None:
         self._extract = extract
         self._door = door
@@ -118,6 +122,7 @@ class ScriptCalls:
         self._keeping = keeping
         self._steps = Steps(on_progress)
         self._client = client
+        self._only_reads = only_reads
         self.made: list[MadeCall] = []
         self.shown: list[JsonObject] = []
         self._waits_for: list[ApprovalWaitingError] = []
@@ -126,12 +131,20 @@ class ScriptCalls:
     def waiting(self) -> str:
         """Which approvals are waited for, and how they are given; empty for none."""
         if len(self._waits_for) < 2:
-            return "".join(f"{each.message} A person allows it: {each.command}" for each in self._waits_for)
-        ids = list(dict.fromkeys(error.approval for error in self._waits_for))
+            return "".join(
+                each.message if each.command in each.message else f"{each.message} A person allows it: {each.command}"
+                for each in self._waits_for
+            )
+        ids = self.approvals
         some = ", ".join(ids[:_MOST_NAMED]) + (f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else "")
         return (
             f"Its calls wait for the approvals {some}, and have not been sent. A person allows them: toolcrib approve"
         )
+
+    @property
+    def approvals(self) -> list[str]:
+        """The ids of the approvals that are waited for."""
+        return list(dict.fromkeys(error.approval for error in self._waits_for))
 
     async def __call__(self, call: ScriptCall) -> Any:
         """Make a call.
@@ -179,7 +192,7 @@ class ScriptCalls:
         except (CallError, StopError, ToolcribError) as error:
             raise self._failed(error, call, name, effect) from None
         state: MadeState = "repeated" if repeated else "failed" if outcome.is_error else "done"
-        self._file(call, tool.id, outcome.call.effect, state, text_of(outcome.result)[:300] if outcome.is_error else "")
+        self._file(call, tool.id, outcome.call.effect, state, _detail(outcome) if outcome.is_error else "")
         if outcome.is_error:
             data = outcome.result.get("structuredContent", content_of(outcome.result))
             raise CallError(text_of(outcome.result) or f"{tool.id} failed.", tool=tool.id, data=data)
@@ -203,7 +216,9 @@ class ScriptCalls:
             taken.append(found[0])
             return found[1]
 
-        options = Options(on_progress=self._steps.of(call), earlier=earlier, client=self._client)
+        options = Options(
+            on_progress=self._steps.of(call), earlier=earlier, client=self._client, only_reads=self._only_reads
+        )
         outcome = await self._door.call(tool.id, arguments, self._caller, options)
         is_kept = outcome.call.effect != "read" or tool.id == self._extract
         if is_kept and not outcome.is_error:
@@ -274,6 +289,16 @@ class ScriptCalls:
 
     def _file(self, call: ScriptCall, name: str, effect: Effect, state: MadeState, detail: str = "") -> None:
         self.made.append(MadeCall(call.number, name, call.line, effect, state, detail))
+
+
+def _detail(outcome: Outcome) -> str:
+    """What went wrong with a call; of a saved script, also what it did all the same."""
+    text = text_of(outcome.result)
+    meta = outcome.result.get("_meta")
+    run = cast("JsonObject", meta).get(RUN_META) if isinstance(meta, dict) else None
+    if outcome.call.source == SAVED_SCRIPTS and isinstance(run, dict):
+        return f"{text.partition(chr(10))[0][:_MOST_DETAIL]} In {cast('JsonObject', run).get('effects')}."
+    return text[:_MOST_DETAIL]
 
 
 def _inner(call: ScriptCall) -> tuple[str, JsonObject]:

@@ -11,6 +11,10 @@ MadeState = Literal["done", "failed", "waiting", "unknown", "denied", "cancelled
 """How a call of a script ended; `repeated`: it was made by an earlier run, whose result was given again."""
 
 
+RUN_META = "toolcrib/run"
+"""Member of a saved script's result's `_meta` that names the run that it came from, how that ended and what it did."""
+
+
 @dataclass(frozen=True, slots=True)
 class MadeCall:
     """A call that a script made.
@@ -37,6 +41,23 @@ class MadeCall:
 
 
 @dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a run is for, where it is more than a script that was given.
+
+    Attributes:
+        only_reads: Whether only calls that are known to read may be made.
+        result_bytes: Most bytes of JSON that its value may have; None takes the configured bound.
+        parent: The run that it is a part of; empty for none.
+        asked: Equal for runs that were asked to do the same; empty where that does not matter.
+    """
+
+    only_reads: bool = False
+    result_bytes: int | None = None
+    parent: str = ""
+    asked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class RunOutcome:
     """How a run ended, and what came of it.
 
@@ -55,6 +76,7 @@ class RunOutcome:
         calls: Every call that it made.
         seconds: How long it took.
         waiting: What a run that was put to sleep waits for, in words.
+        approvals: The same by the ids of the approvals.
     """
 
     run: str
@@ -71,6 +93,7 @@ class RunOutcome:
     calls: tuple[MadeCall, ...] = ()
     seconds: float = 0.0
     waiting: str = ""
+    approvals: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -87,6 +110,7 @@ class RunOutcome:
         plain = ("run", "language", "sandbox", "status", "value", "cut", "output", "output_cut", "seconds", "waiting")
         return {
             **{name: getattr(self, name) for name in plain},
+            "approvals": list(self.approvals),
             "shown": list(self.shown),
             "findings": [_members(each) for each in self.findings],
             "fault": None if self.fault is None else _members(self.fault),

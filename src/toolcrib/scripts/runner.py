@@ -10,14 +10,14 @@ import anyio
 
 from toolcrib.broker import Caller
 from toolcrib.broker import Outcome as CallOutcome
-from toolcrib.catalog import ClientSide, OnProgress, Tool
+from toolcrib.catalog import ClientSide, JsonObject, OnProgress, Tool
 from toolcrib.errors import StoreError, UsageError
 from toolcrib.sandbox import Finding, Language, Limits, Outcome, Sandbox
 from toolcrib.scripts import extraction
 from toolcrib.scripts.calling import Door, ScriptCalls
 from toolcrib.scripts.extraction import extractions
 from toolcrib.scripts.naming import Named, Naming, Stubs
-from toolcrib.scripts.outcome import MadeCall, RunOutcome
+from toolcrib.scripts.outcome import MadeCall, Purpose, RunOutcome
 from toolcrib.scripts.replaying import EarlierCall, Replay
 from toolcrib.scripts.runs import Asleep, Runs, RunState
 
@@ -29,6 +29,8 @@ MOST_SOURCE = 200
 
 _REFUSED = frozenset({"unsupported", "syntax", "missing-module"})
 """Rules of findings that another back-end of the language may not have."""
+
+_GIVEN = Purpose()
 
 
 class ScriptRunner:
@@ -64,7 +66,7 @@ class ScriptRunner:
         self._stubs = stubs
         self._runs = runs
         self._limits = limits
-        self._started: dict[tuple[Language, int], Sandbox] = {}
+        self._started: dict[tuple[Language, int, int], Sandbox] = {}
         self._starting = anyio.Lock()
 
     @property
@@ -90,17 +92,19 @@ class ScriptRunner:
         retry_of: str = "",
         on_progress: OnProgress | None = None,
         client: ClientSide | None = None,
+        purpose: Purpose = _GIVEN,
     ) -> RunOutcome:
         """Run a script to its end, whatever that is.
 
         Args:
-            code: The script.
+            code: The script; empty for that of the run that it repeats.
             language: What it is written in.
             caller: Who runs it.
             retry_of: An earlier run: what that did with effects is not done again, where tool and arguments are
                 equal. One that sleeps is taken up where it stands.
             on_progress: Is told of each call that ended, and of what calls report.
             client: What stands behind the caller and can be asked while a call waits.
+            purpose: What it is for.
 
         Raises:
             UsageError: There is nothing to run, nothing runs that language, or there is no such run.
@@ -110,8 +114,10 @@ class ScriptRunner:
         if retry_of and self._runs is not None:
             asleep = await self._runs.asleep(retry_of, caller)
             if asleep is not None:
-                return await self._go_on(self._runs, retry_of, asleep, caller, on_progress, client)
+                return await self._go_on(self._runs, retry_of, asleep, caller, on_progress, client, purpose)
             await self._runs.check_idle(retry_of)
+            if not code.strip():
+                code, language = await self._runs.script(retry_of, caller)
         elif retry_of:
             raise UsageError("No runs are kept here, so none can be repeated.", hint="Leave retry_of out.")
         looked = await self._looked_at(code, language, caller)
@@ -119,11 +125,11 @@ class ScriptRunner:
         if any(finding.is_error for finding in looked.findings):
             return RunOutcome("", language, name, "rejected", findings=tuple(looked.findings))
         record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door)
-        await record.begin(language, name, retry_of)
+        await record.begin(language, name, retry_of, purpose)
         replay = await self._replay(retry_of)
-        calls = self._calls(record, looked, replay, on_progress, client)
+        calls = self._calls(record, looked, replay, on_progress, client, purpose)
         async with record.broken_off():
-            outcome = await sandbox.run(looked.run, looked.named.names, calls, limits=self._limits)
+            outcome = await sandbox.run(looked.run, looked.named.names, calls, limits=self._limits_of(purpose))
         told = _told(record.run, code, language, looked, calls, outcome)
         return await record.settled(told, outcome.snapshot, self._door.labels(caller))
 
@@ -135,6 +141,7 @@ class ScriptRunner:
         caller: Caller,
         on_progress: OnProgress | None,
         client: ClientSide | None,
+        purpose: Purpose,
     ) -> RunOutcome:
         """Take up a run that sleeps."""
         looked = await self._looked_at(asleep.code, asleep.language, caller)
@@ -145,22 +152,23 @@ class ScriptRunner:
             self._door.has_read(record.caller, asleep.labels)
             repeated, left = await runs.left(run)
             replay = Replay(repeated, left, await runs.digest()) if left else None
-            calls = self._calls(record, looked, replay, on_progress, client)
-            names = looked.named.names
-            outcome = await looked.sandbox.resume(asleep.snapshot, names, calls, limits=self._limits)
+            calls = self._calls(record, looked, replay, on_progress, client, purpose)
+            names, limits = looked.named.names, self._limits_of(purpose)
+            outcome = await looked.sandbox.resume(asleep.snapshot, names, calls, limits=limits)
         told = _told(run, asleep.code, asleep.language, looked, calls, outcome)
         return await record.settled(told, outcome.snapshot, self._door.labels(caller))
 
-    def _calls(
-        self,
-        record: "_Record",
-        looked: "_Looked",
-        replay: Replay | None,
-        on_progress: OnProgress | None,
-        client: ClientSide | None,
-    ) -> ScriptCalls:
-        flat = looked.named.flat
-        return ScriptCalls(self._door, record.caller, flat, replay, record, on_progress, client, self._extract)
+    async def asked(self, tool: str, arguments: JsonObject, caller: Caller) -> tuple[str, str]:
+        """What tells the runs for one call of a saved script from those for others, and the run among them that is to
+        be gone on with; both are empty where no runs are kept.
+
+        Raises:
+            StoreError: The store can't be read.
+        """
+        if self._runs is None:
+            return "", ""
+        asked = await self._runs.asked(tool, arguments)
+        return asked, await self._runs.unfinished(caller, asked)
 
     async def aclose(self) -> None:
         """End every process that runs scripts."""
@@ -184,7 +192,7 @@ class ScriptRunner:
         named = self._naming(caller).named(code, self._read, self._stubs, language, more)
         first: _Looked | None = None
         for place in range(len(self._backends[language])):
-            sandbox = await self._sandbox(language, place)
+            sandbox = await self._sandbox(language, place, len(caller.within) if caller.run else 0)
             findings = [*uses.findings, *await sandbox.check(uses.checked, named.names)]
             findings.sort(key=lambda finding: (finding.line, finding.column))
             looked = _Looked(sandbox, named, findings, uses.run)
@@ -197,13 +205,41 @@ class ScriptRunner:
         assert first is not None
         return first
 
-    async def _sandbox(self, language: Language, place: int) -> Sandbox:
+    def _calls(
+        self,
+        record: "_Record",
+        looked: "_Looked",
+        replay: Replay | None,
+        on_progress: OnProgress | None,
+        client: ClientSide | None,
+        purpose: Purpose,
+    ) -> ScriptCalls:
+        return ScriptCalls(
+            self._door,
+            record.caller,
+            looked.named.flat,
+            replay,
+            record,
+            on_progress,
+            client,
+            self._extract,
+            only_reads=purpose.only_reads,
+        )
+
+    def _limits_of(self, purpose: Purpose) -> Limits:
+        return (
+            self._limits if purpose.result_bytes is None else replace(self._limits, result_bytes=purpose.result_bytes)
+        )
+
+    async def _sandbox(self, language: Language, place: int, depth: int) -> Sandbox:
+        """What runs scripts that are so deep inside others. A sandbox runs only so many at once: did scripts wait in
+        it for those inside them, all could wait for each other."""
         async with self._starting:
-            known = self._started.get((language, place))
+            known = self._started.get((language, place, depth))
             if known is None:
                 known = self._backends[language][place]()
                 await known.start()
-                self._started[language, place] = known
+                self._started[language, place, depth] = known
             return known
 
     async def _replay(self, retry_of: str) -> Replay | None:
@@ -246,10 +282,10 @@ class _Record:
         self._keeping: asyncio.Task[None] | None = None
         self._door = door
 
-    async def begin(self, language: Language, sandbox: str, retry_of: str) -> None:
+    async def begin(self, language: Language, sandbox: str, retry_of: str, purpose: Purpose) -> None:
         """Put the run on record."""
         if self._runs is not None:
-            await self._runs.begin(self.run, self.caller, language, sandbox, self._code, retry_of)
+            await self._runs.begin(self.run, self.caller, language, sandbox, self._code, retry_of, purpose)
 
     async def keep(self, number: int, outcome: CallOutcome, again: EarlierCall | None) -> None:
         """See `Keeping.keep`; a result that can't be kept stops a later run that would repeat the call."""
@@ -326,4 +362,5 @@ def _told(run: str, code: str, language: Language, looked: _Looked, calls: Scrip
         tuple(sorted([*calls.made, *given_up], key=lambda call: call.number)),
         outcome.usage.wall,
         calls.waiting,
+        tuple(calls.approvals),
     )

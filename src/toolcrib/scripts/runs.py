@@ -11,8 +11,10 @@ import anyio
 import anyio.to_thread
 
 from toolcrib.broker import Call, Caller, keyed_digest
+from toolcrib.catalog import JsonObject
 from toolcrib.errors import SandboxError, UsageError, shown
 from toolcrib.sandbox import Language
+from toolcrib.scripts.outcome import Purpose
 from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.store import Store, live_instances
 
@@ -112,7 +114,9 @@ class Runs:
         self._ready: Store | None = None
         self._lock = anyio.Lock()
 
-    async def begin(self, run: str, caller: Caller, language: Language, sandbox: str, code: str, retry_of: str) -> None:
+    async def begin(
+        self, run: str, caller: Caller, language: Language, sandbox: str, code: str, retry_of: str, purpose: Purpose
+    ) -> None:
         """Put a run on record.
 
         Raises:
@@ -128,8 +132,11 @@ class Runs:
             "conversation": caller.conversation,
             "language": language,
             "sandbox": sandbox,
-            "code": self._stored(code),
+            "code": (stored := self._stored(code)),
+            "is_whole": stored == code,
             "retry_of": retry_of,
+            "parent": purpose.parent,
+            "asked": purpose.asked,
             "status": "running",
             "output": "",
             "detail": "",
@@ -188,6 +195,43 @@ class Runs:
             StoreError: The store can't be read.
         """
         return _run(await self._row(run, caller))
+
+    async def script(self, run: str, caller: Caller) -> tuple[str, Language]:
+        """The script of a run of the caller's principal, and what it is written in.
+
+        Raises:
+            UsageError: There is no such run, or its script held a secret, which is not kept.
+            StoreError: The store can't be read.
+        """
+        row = await self._row(run, caller)
+        if not row["is_whole"]:
+            raise UsageError(f"The script of run {run} held a secret, and is not kept whole.", hint="Give the script.")
+        return row["code"], row["language"]
+
+    async def asked(self, tool: str, arguments: JsonObject) -> str:
+        """What tells runs for one call of a saved script from those for others: a keyed digest.
+
+        Raises:
+            StoreError: The key can't be read.
+        """
+        text = json.dumps([tool, arguments], sort_keys=True)
+        return hmac.digest(await self._key(), b"toolcrib asked\0" + text.encode("utf-8", "replace"), "sha256").hex()
+
+    async def unfinished(self, caller: Caller, asked: str) -> str:
+        """The run for the same call of a saved script that is to be gone on with: one that sleeps; else, where the
+        run that the call is a part of repeats others, the one that failed as a part of those. Empty for none.
+
+        Raises:
+            StoreError: The store can't be read.
+        """
+        from toolcrib.scripts import tables
+
+        store = await self._store()
+        parents, run = [caller.run], caller.run
+        while run and (run := await store.read(tables.repeated, run)):
+            parents.append(run)
+        since = store.clock() - self._keep
+        return await store.read(tables.unfinished, asked, caller.principal.name, parents, since)
 
     async def newest(self, principal: str | None = None, *, limit: int = 50) -> list[Run]:
         """The newest runs, of one principal or of all.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
+    Boolean,
     Column,
     Connection,
     Float,
@@ -13,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    and_,
     delete,
     insert,
     or_,
@@ -22,7 +24,7 @@ from sqlalchemy import (
 
 from toolcrib.store.queries import is_live, members
 
-VERSION = 1
+VERSION = 2
 METADATA = MetaData()
 
 _RUNS = Table(
@@ -35,6 +37,9 @@ _RUNS = Table(
     Column("language", String, nullable=False),
     Column("sandbox", String, nullable=False),
     Column("code", Text, nullable=False),
+    Column("is_whole", Boolean, nullable=False),
+    Column("parent", String, nullable=False),
+    Column("asked", String, nullable=False, index=True),
     Column("retry_of", String, nullable=False),
     Column("status", String, nullable=False),
     Column("output", Text, nullable=False),
@@ -84,6 +89,17 @@ def running(connection: Connection, run: str) -> list[tuple[str, str]]:
 def repeated(connection: Connection, run: str) -> str:
     """The run that a run repeats; empty for none."""
     return connection.execute(select(_RUNS.c.retry_of).where(_RUNS.c.id == run)).scalar_one_or_none() or ""
+
+
+def unfinished(connection: Connection, asked: str, principal: str, parents: Sequence[str], since: float) -> str:
+    """The oldest run for the same that is to be gone on with, and that no run since was begun to go on with: one that
+    sleeps, or, of runs that are parts of others, one that failed. Empty for none."""
+    taken = select(_RUNS.c.retry_of).where(_RUNS.c.asked == asked, _RUNS.c.parent.in_(parents))
+    sleeps = and_(_RUNS.c.status == "suspended", _RUNS.c.ended_at > since)
+    failed = and_(_RUNS.c.status == "failed", _RUNS.c.parent != "", _RUNS.c.parent != parents[0])
+    these = (_RUNS.c.asked == asked, _RUNS.c.principal == principal, _RUNS.c.parent.in_(parents))
+    wanted = select(_RUNS.c.id).where(*these, or_(sleeps, failed), _RUNS.c.id.not_in(taken))
+    return connection.execute(wanted.order_by(_RUNS.c.started_at).limit(1)).scalar_one_or_none() or ""
 
 
 def find(connection: Connection, run: str, principal: str) -> dict[str, Any] | None:
