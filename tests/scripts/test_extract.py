@@ -11,9 +11,9 @@ import pytest
 from toolcrib import Crib
 from toolcrib.broker import LOCAL, Filter
 from toolcrib.errors import UnknownToolError
-from toolcrib.metatools import MetaTools, run_result
+from toolcrib.metatools import MetaTools
 from toolcrib.sandbox import Finding
-from toolcrib.scripts import RunOutcome
+from toolcrib.scripts import RunOutcome, run_result
 from toolcrib.scripts.extraction import extractions
 
 pytestmark = pytest.mark.anyio
