@@ -276,7 +276,6 @@ def test_without_a_command_it_tells_where_you_stand_and_what_comes_next(cli: Cli
     ran = cli()
     assert "Cursor loads 2 servers itself" in ran.out
     assert "toolcrib install cursor --dry-run" in ran.out
-    assert max(map(len, ran.out.splitlines())) <= 100
 
     assert cli("install", "cursor", "--yes").code == 0
     ran = cli()
