@@ -49,24 +49,27 @@ def fastmcp() -> Peer:
     return Peer(python.parent / "fastmcp", versions["fastmcp"], versions["mcp"])
 
 
-def installed(package: str, version: str) -> Path:
+def installed(package: str, version: str, extra: str = "") -> Path:
     """The interpreter of the environment in which a package is, in just this version.
 
     Args:
-        package: Its name on PyPI; the environment is the folder of that name under `.bench`.
+        package: Its name on PyPI; the environment is the folder of that name, and of the extra, under `.bench`.
         version: The version.
+        extra: An extra of it.
 
     Raises:
         NoPeerError: It can't be installed.
     """
-    folder = ROOT / ".bench" / package
+    folder = ROOT / ".bench" / "-".join(filter(None, (package, extra)))
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     try:
         if _versions(python, (package,)).get(package) != version:
             sys.stderr.write(f"installing {package} {version} into {folder} …\n")
             venv.create(folder, clear=True, with_pip=True)
             install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-            subprocess.run([*install, f"{package}=={version}"], check=True, stdout=sys.stderr)
+            subprocess.run(
+                [*install, f"{package}{f'[{extra}]' if extra else ''}=={version}"], check=True, stdout=sys.stderr
+            )
     except (OSError, subprocess.SubprocessError) as error:
         raise NoPeerError(f"{package} {version} can't be installed: {error}") from error
     return python

@@ -5,6 +5,8 @@ import json
 import os
 import platform
 import resource
+import subprocess
+import sys
 import tempfile
 import time
 from argparse import Namespace
@@ -14,12 +16,17 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from bench.peers import NoPeerError
+from bench.processes import ROOT, children
 from bench.report import Spread, Target, arguments, emit
+from bench.scripts.peer import CodeModePeer, code_mode
+from bench.scripts.plain import ended
 from bench.scripts.tasks import TASKS
 from bench.scripts.tokens import CountingCrib, spent
 from toolcrib import Crib
 from toolcrib.config import config_from_mapping
 from toolcrib.demo import demo_config
+from toolcrib.errors import SandboxError
 
 _WARM = 5
 
@@ -35,6 +42,19 @@ async def wait(seconds: float) -> dict[str, float]:
     return {"seconds": seconds}
 
 
+HOST = """
+import asyncio, sys
+from toolcrib import Crib
+from bench.scripts.__main__ import noop
+
+async def main():
+    async with Crib.from_clients({}, state_dir=sys.argv[2]) as crib:
+        crib.add_functions(noop, server="box")
+        assert (await crib.run_code(sys.argv[1])).ok
+
+asyncio.run(main())
+"""
+"""A host process of one script."""
 ONE = "await box.noop(number=1)"
 MANY = "for n in range(200):\n    await box.noop(number=n)"
 SIDE_BY_SIDE = "import asyncio\nawait asyncio.gather(*[box.wait(seconds=0.1) for _ in range(50)])\nNone"
@@ -89,11 +109,18 @@ async def _growth(state: Path, runs: int) -> dict[str, Any]:
         crib.add_functions(noop, server="box")
         for _ in range(50):
             await crib.run_code(ONE)
-        before = (_resident(), len(os.listdir("/proc/self/fd")))
+        before = await _used()
         for _ in range(runs):
             await crib.run_code(ONE)
-        after = (_resident(), len(os.listdir("/proc/self/fd")))
-    return {"runs": runs, "memory": round(after[0] / before[0], 3), "descriptors": after[1] - before[1]}
+        after = await _used()
+    grown = {"memory": round(after[0] / before[0], 3)}
+    return {"runs": runs, **grown, "descriptors": after[1] - before[1], "processes": after[2] - before[2]}
+
+
+async def _used() -> tuple[float, int, int]:
+    """Megabytes, descriptors and child processes of this process, once what is made ahead is made."""
+    await asyncio.sleep(0.3)
+    return _resident(), len(os.listdir("/proc/self/fd")), children(os.getpid())
 
 
 def _resident() -> float:
@@ -119,16 +146,61 @@ async def _measure(options: Namespace) -> dict[str, Any]:
             "growth": await _growth(state / "growth", options.many),
         }
         tasks = await _tokens(state / "tokens")
+    figures["exits"] = _exits(options.exits)
+    figures["plain scripts"] = await _plain_scripts()
+    if options.peers:
+        try:
+            peer = await asyncio.to_thread(code_mode, options.runs)
+        except NoPeerError as error:
+            figures["peer"] = str(error)
+        else:
+            figures["peer"] = _beside(peer, tasks)
+    else:
+        figures["peer"] = "left out (--no-peers)"
     figures["tokens"] = {name: json.dumps(row) for name, row in tasks.items()}
     for name in ("saved_percent", "saved_percent_of_all_requests"):
         figures[name] = round(median(row[name] for row in tasks.values()), 1)
     return figures
 
 
+def _beside(peer: CodeModePeer, tasks: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The peer's figures. Its tokens are those up to the script, beside ours up to there: script and answer would be
+    the same."""
+    return {
+        "peer": f"FastMCP {peer.version}, CodeMode",
+        "script of one call, ms": peer.one,
+        "each further call beyond the call by itself, ms": peer.further,
+        "tokens up to the script, median": median(peer.tokens.values()),
+        "the same here": median(row["looked"] for row in tasks.values()),
+    }
+
+
+def _exits(count: int) -> dict[str, int]:
+    """How many host processes of `count` ended with 0 that opened a crib, ran a script and left."""
+    program = [sys.executable, "-c", HOST, ONE]
+    codes: list[int] = []
+    for _ in range(count):
+        with tempfile.TemporaryDirectory() as folder:
+            codes.append(subprocess.run([*program, folder], check=False, capture_output=True, cwd=ROOT).returncode)
+    return {"runs": count, "ended with 0": codes.count(0)}
+
+
+async def _plain_scripts() -> dict[str, Any]:
+    """How many of 25 plain scripts each dialect runs."""
+    found: dict[str, Any] = {}
+    for name in ("python", "python-full"):
+        try:
+            found[name] = await ended(name)
+        except SandboxError as error:
+            found[name] = str(error)
+    return found
+
+
 def _targets(figures: dict[str, Any]) -> list[Target]:
     times, growth = figures["times"], figures["growth"]
+    peer: Any = figures["peer"]
     whole, check = times["script of one call, ms"], times["its check alone, ms"]
-    return [
+    found = [
         Target("start and one call, after the check", round(whole - check, 2), "ms", 5),
         Target("the same with the check", whole, "ms", 30),
         Target("each further call, beyond the broker", times["each further call beyond the broker, ms"], "ms", 0.3),
@@ -136,16 +208,50 @@ def _targets(figures: dict[str, Any]) -> list[Target]:
         Target("check of 40 lines that name 30 tools", figures["check of 40 lines that name 30 tools, ms"], "ms", 60),
         Target(f"memory after {growth['runs']} runs", growth["memory"], "x", 1.05),
         Target("descriptors more than before", growth["descriptors"], "", 0),
+        Target("processes more than before", growth["processes"], "", 0),
+        Target(
+            f"hosts that ended with 0, of {figures['exits']['runs']}",
+            figures["exits"]["ended with 0"],
+            "",
+            figures["exits"]["runs"],
+            "higher",
+        ),
         Target(
             "tokens saved over calling tools directly, median of 20 tasks", figures["saved_percent"], "%", 90, "higher"
         ),
     ]
+    for name, least in (("python", 24), ("python-full", 25)):
+        if isinstance(figures["plain scripts"][name], int):
+            found.append(
+                Target(f"plain scripts of 25 that run in {name}", figures["plain scripts"][name], "", least, "higher")
+            )
+    if not isinstance(peer, str):
+        per_call = "each further call beyond the call by itself, ms"
+        looked = peer["the same here"]
+        found += [
+            Target(
+                "start and one call beside the peer's, which checks nothing",
+                round(whole - check, 2),
+                "ms",
+                peer["script of one call, ms"],
+            ),
+            Target(
+                "each further call, beside the peer's",
+                times["each further call beyond the broker, ms"],
+                "ms",
+                peer[per_call],
+            ),
+            Target("tokens up to the script, beside the peer's", looked, "", peer["tokens up to the script, median"]),
+        ]
+    return found
 
 
 def main() -> None:
     parser = arguments("What code mode costs, and what it saves.")
     parser.add_argument("--runs", type=int, default=40, help="runs of each time")
     parser.add_argument("--many", type=int, default=1_000, help="runs after which memory is looked at")
+    parser.add_argument("--exits", type=int, default=200, help="host processes whose exit code is looked at")
+    parser.add_argument("--no-peers", dest="peers", action="store_false", help="leave the peer out")
     options = parser.parse_args()
     figures = asyncio.run(_measure(options))
     emit("scripts", figures, _targets(figures), as_json=options.json)

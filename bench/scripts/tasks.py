@@ -1,4 +1,8 @@
-"""Twenty tasks over the demo servers, each with what a model would search for and the script that it would write."""
+"""Twenty tasks over the demo servers, each with what a model would search for and the script that it would write.
+
+They are of the kinds for which one writes a script at all: chains, joins across servers, loops over pages, fan-out,
+errors to go on after, and filters over much text.
+"""
 
 from dataclasses import dataclass
 
@@ -11,11 +15,13 @@ class Task:
         name: What it is.
         needs: What is searched for first, one a line.
         code: The script.
+        before: A script that makes what the task is about; not counted.
     """
 
     name: str
     needs: str
     code: str
+    before: str = ""
 
 
 TASKS = [
@@ -103,10 +109,16 @@ links = await asyncio.gather(*[notes.get_linked_notes(note=n["id"]) for n in lis
 """,
     ),
     Task(
-        "tags by how many notes have them",
-        "list tags",
+        "the words that are written under each tag",
+        "list tags\nlist notes with a tag\nread a note",
         """
-sorted(((t["notes"], t["tag"]) for t in (await notes.list_tags())["tags"]), reverse=True)[:5]
+import asyncio
+words = {}
+for each in (await notes.list_tags())["tags"][:6]:
+    listed = (await notes.list_notes(tag=each["tag"]))["notes"]
+    whole = await asyncio.gather(*[notes.get_note(note=n["id"]) for n in listed])
+    words[each["tag"]] = sum(len(n["body"].split()) for n in whole)
+words
 """,
     ),
     Task(
@@ -125,14 +137,19 @@ for event in events:
 """,
     ),
     Task(
-        "conflicts of the month by calendar",
-        "find conflicts in calendars",
+        "who is asked to be in two places at once",
+        "find conflicts in calendars\nget an event",
         """
+import asyncio
 found = (await calendar.find_conflicts(from_="2026-03-01T00:00:00Z", to="2026-04-01T00:00:00Z"))["conflicts"]
-minutes = {}
+names = list(dict.fromkeys(name for each in found for name in (each["first"], each["second"])))[:40]
+events = await asyncio.gather(*[calendar.get_event(event=name) for name in names])
+people = {name: {a["email"] for a in event["attendees"]} for name, event in zip(names, events)}
+torn = {}
 for each in found:
-    minutes[each["calendar"]] = minutes.get(each["calendar"], 0) + each["overlap_minutes"]
-minutes
+    for email in people.get(each["first"], set()) & people.get(each["second"], set()):
+        torn[email] = torn.get(email, 0) + 1
+sorted(torn.items(), key=lambda row: -row[1])[:5]
 """,
     ),
     Task(
@@ -152,15 +169,17 @@ first
 """,
     ),
     Task(
-        "the busiest weekday",
-        "list events",
+        "days on which much is due and much is planned",
+        "list events\nsearch tickets due before a date",
         """
-listed = (await calendar.list_events(from_="2026-03-01T00:00:00Z", to="2026-05-01T00:00:00Z"))["events"]
-days = {}
+listed = (await calendar.list_events(from_="2026-03-01T00:00:00Z", to="2026-04-01T00:00:00Z"))["events"]
+planned, due = {}, {}
 for event in listed:
     day = event["starts_at"][:10]
-    days[day] = days.get(day, 0) + 1
-max(days.items(), key=lambda row: row[1])
+    planned[day] = planned.get(day, 0) + 1
+for ticket in (await tickets.search_tickets(due_before="2026-04-01", limit=50))["tickets"]:
+    due[ticket["due_date"]] = due.get(ticket["due_date"], 0) + 1
+sorted(((count, planned[day], day) for day, count in due.items() if day in planned), reverse=True)[:3]
 """,
     ),
     Task(
@@ -173,13 +192,13 @@ sums = (await files.get_checksums(paths=[f["path"] for f in listed]))["checksums
 """,
     ),
     Task(
-        "bytes by kind of file",
-        "list files",
+        "how often each log warns",
+        "list files\nread a file",
         """
-kinds = {}
-for each in (await files.list_files())["files"]:
-    kinds[each["media_type"]] = kinds.get(each["media_type"], 0) + each["bytes"]
-kinds
+import asyncio
+paths = [f["path"] for f in (await files.list_files(folder="logs"))["files"]]
+texts = await asyncio.gather(*[files.read_file(path=path) for path in paths])
+{path: str(text).count("WARN") for path, text in zip(paths, texts)}
 """,
     ),
     Task(
@@ -194,22 +213,20 @@ found
 """,
     ),
     Task(
-        "a filter over everything that the files hold",
-        "search text in files",
+        "every ticket in review is moved on as far as it may go",
+        "search tickets\nchange the status of a ticket",
         """
-answer = await files.search_files(text="a", limit=500)
-longest = max(answer["matches"], key=lambda match: len(match["text"]))
-(answer["total"], longest["path"], longest["line"])
-""",
-    ),
-    Task(
-        "a chart of open tickets",
-        "ticket statistics\nrender a bar chart",
-        """
-groups = (await tickets.get_statistics(group_by="project"))["groups"]
-bars = [{"label": group["value"], "value": group["open"]} for group in groups]
-chart = await files.render_chart(title="Open tickets", bars=bars)
-[group["value"] for group in groups]
+moved, refused = [], 0
+for ticket in (await tickets.search_tickets(status=["in_review", "blocked", "in_progress"], limit=50))["tickets"]:
+    for status in ("done", "in_review", "in_progress"):
+        try:
+            await tickets.transition_ticket(ticket=ticket["id"], status=status)
+        except ToolError:
+            refused += 1
+        else:
+            moved.append(ticket["id"] + " " + status)
+            break
+(len(moved), refused, moved[:3])
 """,
     ),
     Task(
@@ -224,11 +241,11 @@ made
 """,
     ),
     Task(
-        "labels for what waits for long",
+        "labels for what has waited long",
         "search tickets\nadd labels to a ticket",
         """
 found = (await tickets.search_tickets(status=["backlog"], sort="created", limit=50))["tickets"]
-old = [t for t in found if t["updated_at"] < "2026-02-15"]
+old = [t for t in found if t["updated_at"] < "2026-03-15"]
 for ticket in old:
     await tickets.add_labels(ticket=ticket["id"], labels=["stale"])
 len(old)
@@ -246,6 +263,22 @@ for number in range(1, 31):
     except ToolError:
         missing.append(number)
 (len(known), missing[:3])
+""",
+    ),
+    Task(
+        "the lines that matter among five megabytes of notes",
+        "export notes",
+        """
+blocks = await notes.export_notes(format="markdown")
+text = "".join(block["resource"]["text"] for block in blocks if block["type"] == "resource")
+lines = [line for line in text.splitlines() if "status=503" in line]
+(len(text), len(lines), lines[:2])
+""",
+        before="""
+line = "2026-03-16T09:30:00Z gateway answered path=/orders status={} in 120 ms for a customer of the shop"
+for number in range(56):
+    body = "\\n".join(line.format(503 if place % 997 == number else 200) for place in range(980))
+    await notes.create_note(title=f"Log {number}", body=body)
 """,
     ),
 ]

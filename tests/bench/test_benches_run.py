@@ -85,11 +85,15 @@ def test_the_lifecycle_bench_counts_what_runs_and_what_is_left(few_catalogs: Pat
 
 
 def test_the_scripts_bench_measures_times_growth_and_what_twenty_tasks_save() -> None:
-    figures = run_bench("scripts", "--runs", "2", "--many", "5")["figures"]
+    figures = run_bench("scripts", "--no-peers", "--runs", "2", "--many", "5", "--exits", "1")["figures"]
 
     assert len(figures["tokens"]) == 20
-    assert 50 < figures["saved_percent"] < figures["saved_percent_of_all_requests"] < 100
+    assert 50 < figures["saved_percent"] < 100
+    assert 50 < figures["saved_percent_of_all_requests"] < 100
     assert figures["growth"]["memory"] > 0
+    assert figures["exits"] == {"runs": 1, "ended with 0": 1}
+    assert figures["plain scripts"]["python"] == 25
+    assert figures["peer"] == "left out (--no-peers)"
 
 
 def test_the_surfaces_bench_counts_first_requests_and_a_task(few_catalogs: Path) -> None:

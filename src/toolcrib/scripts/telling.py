@@ -1,7 +1,7 @@
 """What is told of a run, to a model or a person: what it printed, its value, and an account of what it has done."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from toolcrib.catalog import SAVED_SCRIPTS, JsonObject, to_line
 from toolcrib.hidden import visible
@@ -114,16 +114,24 @@ def _calls(outcome: RunOutcome) -> Iterator[str]:
         yield f"{head}, with effects, all done: {names}."
         return
     yield f"{head}, with effects:"
-    for call in effects[:_MOST_CALLS_TOLD]:
-        yield _call_line(call)
-    if len(effects) > _MOST_CALLS_TOLD:
-        yield f"- and {len(effects) - _MOST_CALLS_TOLD} more"
+    alike: dict[tuple[str, int | None, str], list[MadeCall]] = {}
+    for call in effects:
+        alike.setdefault((call.name, call.line, call.state), []).append(call)
+    groups = list(alike.values())
+    for group in groups[:_MOST_CALLS_TOLD]:
+        yield _calls_line(group)
+    if len(groups) > _MOST_CALLS_TOLD:
+        yield f"- and {sum(map(len, groups[_MOST_CALLS_TOLD:]))} more"
 
 
-def _call_line(call: MadeCall) -> str:
-    place = f" (line {call.line})" if call.line else ""
-    detail = f": {' '.join(_seen(call.detail).split())[:_MOST_DETAIL]}" if call.detail else ""
-    return f"- {call.name}{place}: {_WORDS.get(call.state, call.state)}{detail}"
+def _calls_line(calls: Sequence[MadeCall]) -> str:
+    """Calls of one tool that one line of the script made and that ended alike."""
+    first = calls[0]
+    count = f" ×{len(calls)}" if len(calls) > 1 else ""
+    place = f" (line {first.line})" if first.line else ""
+    others = "; and others" if any(call.detail != first.detail for call in calls) else ""
+    detail = f": {' '.join(_seen(first.detail).split())[:_MOST_DETAIL]}{others}" if first.detail else ""
+    return f"- {first.name}{count}{place}: {_WORDS.get(first.state, first.state)}{detail}"
 
 
 def _counted(count: int, what: str) -> str:
