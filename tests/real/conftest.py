@@ -1,6 +1,5 @@
 """One gateway over all real servers, and clients of it; `make real` installs what is needed."""
 
-import http.server
 import importlib.util
 import json
 import os
@@ -18,6 +17,7 @@ from typing import Any
 
 import anyio
 import pytest
+from bench.differential.servers import entries, furnish, pages
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
@@ -26,7 +26,6 @@ from toolcrib.servers.wire import raw_request
 HERE = Path(__file__).resolve().parent
 STUBS = HERE.parent / "stubs"
 LIMIT = 60.0
-PAGE = b'{"title": "A page", "words": 3}'
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -98,23 +97,8 @@ class Workplace:
 @pytest.fixture(scope="session")
 def page() -> Iterator[str]:
     """The URL of a page on this machine."""
-
-    class Pages(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("content-type", "application/json")
-            self.end_headers()
-            self.wfile.write(PAGE)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing."""
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/page.json"
-        server.shutdown()
-        thread.join()
+    with pages() as address:
+        yield f"{address}/page.json"
 
 
 @contextmanager
@@ -161,14 +145,9 @@ def everything_over_http(installed: Path, tmp_path_factory: pytest.TempPathFacto
         yield urls
 
 
-def npm(installed: Path, program: str, part: str = "npm") -> Path:
-    """A program that npm installed."""
-    return installed / part / "node_modules" / ".bin" / program
-
-
-def pypi(installed: Path, name: str, program: str) -> Path:
-    """A program in an environment of its own."""
-    return installed / name / ("Scripts" if os.name == "nt" else "bin") / program
+def npm(installed: Path, program: str) -> Path:
+    """A server that npm installed."""
+    return installed / "npm" / "node_modules" / ".bin" / program
 
 
 @pytest.fixture(scope="session")
@@ -177,28 +156,14 @@ def workplace(
 ) -> Workplace:
     """All real servers in one configuration, with three that fail."""
     folder = tmp_path_factory.mktemp("real").resolve()
-    files = folder / "files"
-    files.mkdir()
-    (files / "greeting.txt").write_text("Good morning.\n")
-    cluster = {"name": "c", "cluster": {"server": "https://127.0.0.1:1"}}
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [cluster],
-        "contexts": [{"name": "here", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "here",
-        "users": [{"name": "u", "user": {}}],
-    }
-    (folder / "kubeconfig").write_text(json.dumps(kubeconfig))
-
-    def entry(program: Path, *args: object, **more: Any) -> dict[str, Any]:
-        return {"command": str(program), "args": [str(arg) for arg in args], **more}
+    furnish(folder)
 
     def stub(mode: str, **options: Any) -> dict[str, Any]:
         return {"command": sys.executable, "args": ["-S", str(STUBS / "misbehave.py"), mode], "toolcrib": options}
 
-    reference = entry(npm(installed, "mcp-server-everything"), "stdio")
     place = Workplace(folder)
+    real = entries(installed, folder)
+    reference = real["everything"]
     place.entries = {
         "everything": {
             "command": sys.executable,
@@ -209,20 +174,7 @@ def workplace(
         },
         "everything-http": {"type": "http", "url": everything_over_http["http"]},
         "everything-sse": {"type": "sse", "url": everything_over_http["sse"]},
-        "filesystem": entry(npm(installed, "mcp-server-filesystem"), files),
-        "memory": entry(npm(installed, "mcp-server-memory"), env={"MEMORY_FILE_PATH": str(folder / "memory.jsonl")}),
-        "sequential-thinking": entry(npm(installed, "mcp-server-sequential-thinking")),
-        "kubernetes": entry(npm(installed, "kubernetes-mcp-server"), "--kubeconfig", folder / "kubeconfig"),
-        "time": entry(pypi(installed, "time", "mcp-server-time")),
-        "fetch": entry(pypi(installed, "fetch", "mcp-server-fetch"), "--allow-private-ips", "--ignore-robots-txt"),
-        "motherduck": entry(
-            pypi(installed, "motherduck", "mcp-server-motherduck"), "--db-path", folder / "duck.db", "--read-write"
-        ),
-        "excel": entry(pypi(installed, "excel", "excel-mcp-server"), "stdio"),
-        "chroma": entry(
-            pypi(installed, "chroma", "chroma-mcp"),
-            *("--client-type", "persistent", "--data-dir", folder / "chroma"),
-        ),
+        **{name: entry for name, entry in real.items() if name != "everything"},
         "silent": stub("Mute", start_timeout=1.0),
         "missing": {"command": "no-such-command-anywhere"},
         "junk": stub("Junk"),
