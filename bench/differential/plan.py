@@ -68,7 +68,7 @@ def planned(seed: int, calls: int, folder: Path, address: str, servers: Collecti
         "time": _time,
         "fetch": lambda rng: _fetch(rng, address),
         "motherduck": _motherduck,
-        "excel": lambda rng: _excel(rng, folder / "files"),
+        "excel": lambda rng: _excel(rng, folder / "books"),
         "chroma": _chroma,
     }
     keys = [key for key in makers if key in servers]
@@ -176,8 +176,9 @@ def _motherduck(rng: random.Random) -> Made:
     return "execute_query", {"sql": rng.choice(queries)}
 
 
-def _excel(rng: random.Random, files: Path) -> Made:
-    path = str(files / f"{rng.choice('pq')}.xlsx")
+def _excel(rng: random.Random, books: Path) -> Made:
+    # In a folder that nothing lists with sizes: workbooks hold the time of their making, packed.
+    path = str(books / f"{rng.choice('pq')}.xlsx")
     sheet = rng.choice(_SHEETS)
     rows = [[rng.randint(0, 99), rng.choice(_PEOPLE)] for _ in range(rng.randint(1, 4))]
     return rng.choice(

@@ -69,6 +69,7 @@ def furnish(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     files = folder / "files"
     files.mkdir(parents=True)
+    (folder / "books").mkdir()
     (files / "greeting.txt").write_text(GREETING, encoding="utf-8")
     (folder / "kubeconfig").write_text(json.dumps(_KUBECONFIG), encoding="utf-8")
 

@@ -247,11 +247,15 @@ def show(report: Report) -> None:
     """One line, and what went wrong where it did."""
     verdict = "ok" if report.ok else "FAILED"
     print(f"{report.leg}: {report.passed} of {report.required} required, {report.seconds} s, {verdict}", flush=True)
-    if not report.ok:
-        for scenario, problems in report.failed.items():
-            print(f"  {scenario}", *problems, sep="\n    ")
-        # Only the suite itself knows an entry of a baseline that passes.
-        print(report.said[-2000:] if not report.failed else "", flush=True)
+    if report.ok:
+        return
+    for scenario, problems in report.failed.items():
+        print(f"  {scenario}", *problems, sep="\n    ")
+    # Which of these are known, and what of the baseline passes, only the suite itself says.
+    for title in ("Unexpected failures", "Stale baseline entries"):
+        _, found, rest = report.said.partition(title)
+        if found:
+            print(f"  {title}{rest.partition(chr(10) * 2)[0]}".replace("\n", "\n  "), flush=True)
 
 
 if __name__ == "__main__":
