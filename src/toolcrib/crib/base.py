@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 
 from toolcrib.broker import (
     LOCAL,
+    SEEN_FOLDER,
     Access,
     Approvals,
     Approver,
@@ -25,9 +26,11 @@ from toolcrib.broker import (
     Explanation,
     JournalReader,
     Judged,
+    Noticing,
     Parking,
     Pins,
     Policy,
+    SeenShapes,
     Watch,
     mended,
 )
@@ -137,6 +140,7 @@ class CribBase:
             flow=self._flow,
             registry=self.registry,
         )
+        self.seen = SeenShapes(self._state_dir / SEEN_FOLDER, self.secrets.text)
         self._parking = Parking()
         asking = asking_of(config.settings.approvals, approver, self._shared, self.secrets, self._flow, self.events)
         self.approvals = Approvals(asking)
@@ -149,7 +153,7 @@ class CribBase:
             self._access,
             journal=self._journal,
             flow=self._flow,
-            fit=self._results.handles,
+            fit=Noticing(self._results.handles, self.seen),
             parking=self._parking,
             asking=asking,
             watcher=self.changes,
@@ -284,6 +288,7 @@ class CribBase:
                 await self._pins.flush()
             await self._shared.close()
             self._flow.close()
+            self.seen.save()
             if self._small_model is not None:
                 await self._small_model.close()
             tasks.cancel_scope.cancel()

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
-from toolcrib.broker import Call, Caller, DataFlow, Effect, Filter, Ledger, Options, Outcome
+from toolcrib.broker import Call, Caller, DataFlow, Effect, Filter, Ledger, Options, Outcome, SeenShapes
 from toolcrib.catalog import ClientSide, JsonObject, Tool, VisibleSet
 from toolcrib.config import ScriptSettings
 from toolcrib.crib.shared import SharedStore
@@ -69,7 +70,7 @@ def runner_of(
     tool = crib.registry.tool
     door = _Door(crib, flow, extract)
     name = None if extract is None else extract.id
-    return ScriptRunner(door, _Names(crib), tool, backends(settings), _stubs, runs, limits, name)
+    return ScriptRunner(door, _Names(crib), tool, backends(settings), partial(_stubs, crib.seen), runs, limits, name)
 
 
 def backends(settings: ScriptSettings) -> Backends:
@@ -101,12 +102,17 @@ def _deno(language: Language) -> Sandbox:
     return DenoSandbox("typescript" if language == "typescript" else "javascript")
 
 
-def _stubs(tools: Sequence[Tool], flat: Mapping[str, Tool], language: Language) -> str:
+def _stubs(
+    seen: SeenShapes, caller: Caller, tools: Sequence[Tool], flat: Mapping[str, Tool], language: Language
+) -> str:
     """The types of what a script names; only scripts of Python are checked against them."""
     if language != "python":
         return ""
     named = {tool.id: tool for tool in (*tools, *flat.values())}
-    typed = (StubTool(each.id, each.input_schema, each.output_schema, each.description) for each in named.values())
+    typed = (
+        StubTool(each.id, each.input_schema, each.output_schema, each.description, seen.of(each.id, caller.principal))
+        for each in named.values()
+    )
     return python_stubs(typed, {name: tool.id for name, tool in flat.items()})
 
 
@@ -132,7 +138,14 @@ class _Door:
 
     async def details(self, name: str, caller: Caller) -> JsonObject:
         tool = await self._crib.tool(name, caller=caller)
-        return {**_brief(tool), "example": example_call(tool.input_schema), "definition": tool.definition}
+        seen = self._crib.seen.of(tool.id, caller.principal)
+        seen_before = {"seen_before": seen} if seen and tool.output_schema is None else {}
+        return {
+            **_brief(tool),
+            **seen_before,
+            "example": example_call(tool.input_schema),
+            "definition": tool.definition,
+        }
 
     async def resources(self, server: str | None, caller: Caller) -> list[JsonObject]:
         known = await self._crib.resources(server=server, caller=caller)

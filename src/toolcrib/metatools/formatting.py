@@ -80,7 +80,7 @@ def enabled_text(enabled: Enabled) -> str:
     return f"{enabled.id} is on, with {_tools(len(enabled.tools))}{named}. search_tools finds them now."
 
 
-def details_text(tool: Tool, effect: Effect, *, changed: bool = False) -> str:
+def details_text(tool: Tool, effect: Effect, *, changed: bool = False, seen: str = "") -> str:
     """A tool's full definition as one JSON object: its id, what a call of it may do, signature, an example call, and
     the definition with exactly the values that the server sent. What is hidden in it is written as escapes, and told.
 
@@ -88,12 +88,14 @@ def details_text(tool: Tool, effect: Effect, *, changed: bool = False) -> str:
         tool: The tool.
         effect: What a call of it may do.
         changed: Whether it is known to have changed since it was first used.
+        seen: The shape of an earlier result, which is told where the definition says nothing of results.
     """
     members = {
         "id": tool.id,
         "effect": effect,
         **definition_remarks(tool, changed=changed),
         "signature": tool_signature(tool),
+        **({"seen_before": seen} if seen and tool.output_schema is None else {}),
         "example": {"name": tool.id, "arguments": example_call(tool.input_schema)},
         "definition": tool.definition,
     }

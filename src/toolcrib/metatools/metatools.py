@@ -198,7 +198,8 @@ class MetaTools:
             try:
                 tool = await self._crib.tool(name, caller=caller)
                 effect, changed = self._crib.effect(tool), self._crib.changes.is_changed(tool)
-                blocks.append({"type": "text", "text": details_text(tool, effect, changed=changed)})
+                seen = self._crib.seen.of(tool.id, caller.principal)
+                blocks.append({"type": "text", "text": details_text(tool, effect, changed=changed, seen=seen)})
             except ToolcribError as error:
                 failed += 1
                 blocks.append({"type": "text", "text": error_text(error)})

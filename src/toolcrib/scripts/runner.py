@@ -5,6 +5,7 @@ import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 import anyio
 
@@ -16,7 +17,7 @@ from toolcrib.sandbox import Finding, Language, Limits, Outcome, Sandbox
 from toolcrib.scripts import extraction
 from toolcrib.scripts.calling import Door, ScriptCalls
 from toolcrib.scripts.extraction import extractions
-from toolcrib.scripts.naming import Named, Naming, Stubs
+from toolcrib.scripts.naming import Named, Naming
 from toolcrib.scripts.outcome import MadeCall, Purpose, RunOutcome
 from toolcrib.scripts.replaying import EarlierCall, Replay
 from toolcrib.scripts.runs import Asleep, Runs, RunState
@@ -26,6 +27,9 @@ Backends = Mapping[Language, Sequence[Callable[[], Sandbox]]]
 
 MOST_SOURCE = 200
 """Characters of a line of a script that are shown."""
+
+StubsFor = Callable[[Caller, Sequence[Tool], Mapping[str, Tool], Language], str]
+"""As `Stubs`, for a caller."""
 
 _REFUSED = frozenset({"unsupported", "syntax", "missing-module"})
 """Rules of findings that another back-end of the language may not have."""
@@ -53,7 +57,7 @@ class ScriptRunner:
         naming: Callable[[Caller], Naming],
         read: Callable[[str], Tool],
         backends: Backends,
-        stubs: Stubs,
+        stubs: StubsFor,
         runs: Runs | None,
         limits: Limits,
         extract: str | None = None,
@@ -189,7 +193,8 @@ class ScriptRunner:
             raise UsageError(f"Scripts can't be written in {language} here.", hint=f"Languages: {known}.")
         uses = extractions(code, language, is_there=self._extract is not None)
         more = {extraction.NAME: uses.stub} if uses.is_used else {}
-        named = self._naming(caller).named(code, self._read, self._stubs, language, more)
+        stubs = partial(self._stubs, caller)
+        named = self._naming(caller).named(code, self._read, stubs, language, more)
         first: _Looked | None = None
         for place in range(len(self._backends[language])):
             sandbox = await self._sandbox(language, place, len(caller.within) if caller.run else 0)

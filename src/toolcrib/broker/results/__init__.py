@@ -5,6 +5,7 @@ from toolcrib.broker.results.kept import FOLDER, Kept, KeptResults, UnknownHandl
 from toolcrib.broker.results.measuring import is_small
 from toolcrib.broker.results.pages import Excerpt, Page
 from toolcrib.broker.results.preview import HANDLE_META
+from toolcrib.broker.results.seen import SEEN_FOLDER, Noticing, SeenShapes
 from toolcrib.broker.results.values import (
     content_of,
     contents_as_blocks,
@@ -19,12 +20,15 @@ __all__ = [
     "FOLDER",
     "HANDLE_META",
     "NOT_KEPT_META",
+    "SEEN_FOLDER",
     "Excerpt",
     "Fit",
     "Handles",
     "Kept",
     "KeptResults",
+    "Noticing",
     "Page",
+    "SeenShapes",
     "UnknownHandleError",
     "Whole",
     "content_of",
