@@ -137,6 +137,7 @@ def test_every_error_is_told_with_its_code() -> None:
     importlib.import_module("toolcrib.broker")
     importlib.import_module("toolcrib.schema")
     importlib.import_module("toolcrib.llm")
+    importlib.import_module("toolcrib.gateway")
     assert dict(rows) == {each.code: each.__name__ for each in errors(ToolcribError)}
 
 
