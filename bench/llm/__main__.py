@@ -24,8 +24,8 @@ _ANSWER_WITHIN = 1_200.0
 
 async def _asked(crib: Crib, url: str, task: Task, guided: bool) -> dict[str, Any]:
     """Ask for one task in a conversation of its own, and say what came of it."""
-    configuration = LlmConfiguration("small", base_url=url)
-    provider = ChatProvider(configuration, window=WINDOW, max_retries=0, timeout=_ANSWER_WITHIN)
+    configuration = LlmConfiguration("small", base_url=url, timeout=_ANSWER_WITHIN)
+    provider = ChatProvider(configuration, window=WINDOW, max_retries=0)
     rounds = 1 if guided else _FREE_ROUNDS
     started = time.monotonic()
     async with LlmClient(

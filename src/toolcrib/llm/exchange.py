@@ -1,5 +1,6 @@
 """One question and its answer: the rounds of calls in between, and the repair of those that can't be made."""
 
+import itertools
 from collections import Counter
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -11,7 +12,7 @@ from toolcrib.broker import Caller
 from toolcrib.llm.account import Accountant, roughly
 from toolcrib.llm.conversation import Conversation
 from toolcrib.llm.events import ChatResponse, ClientEvent, Ended, ToolCall, ToolEnded, ToolStarted, Trimmed, TurnEnded
-from toolcrib.llm.messages import Message, ToolResult, ToolUse, user
+from toolcrib.llm.messages import Message, Part, ToolResult, ToolUse, user
 from toolcrib.llm.provider import (
     NO_USAGE,
     BrokenAnswerError,
@@ -102,6 +103,7 @@ class Exchange:
                         else:
                             yield event
                 assert turn is not None
+                turn = self._told_apart(turn)
                 yield self._accounts[-1]
                 ended = self._ended(turn)
                 if ended is not None:
@@ -152,6 +154,20 @@ class Exchange:
             raise BrokenAnswerError(self.provider.name, "The answer of the model broke off.", hint="Ask again.")
         self._accounts.append(TurnEnded(turn.usage, account))
         yield turn
+
+    def _told_apart(self, turn: Turn) -> Turn:
+        """The turn with ids that no call before has: vendors refuse a conversation in which two calls have one."""
+        known = {use.id for message in (*self.conversation.messages, *self._aside) for use in message.uses}
+        parts: list[Part] = []
+        for part in turn.message.parts:
+            if isinstance(part, ToolUse):
+                free = (f"{part.id}_{number}" for number in itertools.count(2))
+                own = part.id if part.id not in known else next(each for each in free if each not in known)
+                known.add(own)
+                parts.append(replace(part, id=own))
+            else:
+                parts.append(part)
+        return replace(turn, message=Message(turn.message.role, tuple(parts)))
 
     @property
     def _used_up(self) -> bool:

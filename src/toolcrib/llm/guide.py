@@ -31,14 +31,18 @@ SYSTEM = "You help with the tools that a search finds, one step at a time. Each 
 _ASKS: dict[Kind, str] = {
     "search": 'Write {"query": "…"}: in a few words, what a tool must do to help with this.',
     "choose": f'Write {{"tool": "…"}}: the name of the tool that does what is asked for, or "{NONE}".',
-    "write": "Write the arguments of the call as one JSON object. Take each value from the user's words as it stands; "
-    "the work is the tool's.",
+    "write": "Write the arguments of the call as one JSON object, with values copied from the request or from earlier "
+    "results.",
     "decide": 'Write {"next": "answer"} if that is enough to answer the user, or {"next": "search", "query": "…"} if '
     "another tool has to be called first.",
     "answer": "Now answer the user, in plain words.",
 }
 _SHORT, _LONG = 1_024, 4_096
 """Most tokens of a step, and of arguments: a model that is held to a shape may not find its end."""
+
+_REPEATED = 600
+"""Characters of a request that is repeated where arguments are written: small models do the tool's work instead, such
+as translating a text that a tool is to translate, when the request stands far above."""
 
 _FORCED: dict[Kind, str] = {"search": SEARCH_TOOLS, "choose": GET_TOOL_DETAILS, "write": CALL_TOOL}
 
@@ -181,12 +185,13 @@ def in_words(messages: Iterable[Message], *, ends: bool = False) -> tuple[Messag
         ends: Whether the answer is asked for now, whatever the last message asks for.
     """
     written: list[Message] = []
-    step = Step()
+    step, asked = Step(), ""
     for message in messages:
         if message.role == "user":
             step = _after(message, step)
+            asked = asked if message.results else message.text
             words = _told(message) or message.text
-            written.append(user(f"{words}\n\n{_ASKS[step.kind]}"))
+            written.append(user(f"{words}\n\n{_ask(step, asked)}"))
         elif message.uses:
             said = "\n".join(_said(use) for use in message.uses)
             written.append(Message("assistant", (*_kept_in(message), Text(said))))
@@ -194,6 +199,12 @@ def in_words(messages: Iterable[Message], *, ends: bool = False) -> tuple[Messag
             written += () if step.kind == "answer" else _bridge()
             written.append(message)
     return (*written, *(_bridge() if ends and step.kind != "answer" else ()))
+
+
+def _ask(step: Step, asked: str) -> str:
+    """What is to be written next, in answer to what the user asked."""
+    repeated = step.kind == "write" and len(asked) <= _REPEATED
+    return f"{_ASKS[step.kind]} The request was: {asked}" if repeated else _ASKS[step.kind]
 
 
 def _bridge() -> tuple[Message, Message]:

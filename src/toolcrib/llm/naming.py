@@ -1,7 +1,7 @@
 """Providers by name: those that come with Toolcrib, and those that a program registers."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -17,11 +17,13 @@ class LlmConfiguration:
         model: Its name as the vendor has it; empty for the provider's own default.
         api_key: The key; None takes the vendor's environment variable.
         base_url: Where the API is; None for the vendor's own.
+        timeout: Seconds to wait for the API's next word; None leaves it to the vendor's SDK, mostly ten minutes.
     """
 
     model: str = ""
     api_key: str | None = None
     base_url: str | None = None
+    timeout: float | None = None
 
     def __repr__(self) -> str:
         key = "None" if self.api_key is None else "'***'"
@@ -72,7 +74,7 @@ def provider_by_name(name: str, configuration: LlmConfiguration | None = None) -
     kind, _, model = name.partition(":")
     given = configuration or LlmConfiguration()
     if model:
-        given = LlmConfiguration(model, given.api_key, given.base_url)
+        given = replace(given, model=model)
     check_provider(name)
     if kind in _registered:
         return _registered[kind](given)

@@ -33,16 +33,19 @@ class Double:
         script: The answers in turn, each the events of a stream, or a refusal; a function makes one of the request.
         bodies: The requests that came, accepted or not.
         url: Where it is served.
+        asked: Set by the first request.
     """
 
     check: Callable[[dict[str, Any], dict[str, str]], None]
     script: list[Any] = field(default_factory=list)
     bodies: list[dict[str, Any]] = field(default_factory=list)
     url: str = ""
+    asked: anyio.Event = field(default_factory=anyio.Event)
 
     async def answer(self, request: Request) -> Response:
         body = json.loads(await request.body())
         self.bodies.append(body)
+        self.asked.set()
         try:
             self.check(body, {name.lower(): value for name, value in request.headers.items()})
             step = self.script.pop(0)
@@ -50,6 +53,9 @@ class Double:
                 step = step(body)
             if isinstance(step, Refusal):
                 raise step
+            if isinstance(step, anyio.Event):
+                await step.wait()  # an API that stays silent
+                return Response(status_code=503)
         except Refusal as refusal:
             return JSONResponse(refusal.body, refusal.status, refusal.headers)
         return StreamingResponse(_sse(step), media_type="text/event-stream")

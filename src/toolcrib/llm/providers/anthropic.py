@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncGenerator, Mapping
 from typing import Any, Literal, cast
 
-from anthropic import APIConnectionError, APIError, APIStatusError, AsyncAnthropic
+from anthropic import NOT_GIVEN, APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncAnthropic
 
 from toolcrib.catalog import JsonObject
 from toolcrib.llm.messages import Kept, Message, Part, Text, ToolResult, ToolUse
@@ -77,8 +77,9 @@ class AnthropicProvider:
         self._thinking = thinking
         name = f"tool_search_tool_{tool_search}"
         self._hosted: JsonObject = {"type": f"{name}_{_SEARCH_VERSION}", "name": name}
+        waits = NOT_GIVEN if configuration.timeout is None else configuration.timeout
         self._client = AsyncAnthropic(
-            api_key=configuration.api_key, base_url=configuration.base_url, max_retries=max_retries
+            api_key=configuration.api_key, base_url=configuration.base_url, max_retries=max_retries, timeout=waits
         )
 
     @property
@@ -304,6 +305,8 @@ def _mark_last(blocks: list[JsonObject]) -> None:
 def _provider_error(error: Exception) -> ProviderError:
     """What went wrong, told by the error's type rather than its status: in a stream, the status is 200."""
     message = str(getattr(error, "message", "") or error)
+    if isinstance(error, APITimeoutError):
+        return ProviderError(_NAME, "Anthropic's API did not answer in time.", hint="Try again, or allow more time.")
     if isinstance(error, APIConnectionError):
         return ProviderError(_NAME, f"Anthropic's API can't be reached: {message}", hint="Check the address.")
     if not isinstance(error, APIStatusError):

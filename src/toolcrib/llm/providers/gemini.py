@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from typing import Any, cast
 
 from google.genai import Client, errors, types
-from httpx2 import HTTPError
+from httpx2 import HTTPError, TimeoutException
 
 from toolcrib.catalog import JsonObject
 from toolcrib.llm.messages import Kept, Message, Part, Text, ToolResult, ToolUse
@@ -55,7 +55,9 @@ class GeminiProvider:
 
     def __init__(self, configuration: LlmConfiguration) -> None:
         self._model = configuration.model or DEFAULT_MODEL
-        options = types.HttpOptions(base_url=configuration.base_url) if configuration.base_url else None
+        # The SDK counts in milliseconds.
+        waits = None if configuration.timeout is None else int(configuration.timeout * 1_000)
+        options = types.HttpOptions(base_url=configuration.base_url, timeout=waits)
         self._client = Client(api_key=configuration.api_key, http_options=options)
 
     @property
@@ -272,6 +274,8 @@ def _usage(counts: JsonObject) -> Usage:
 
 
 def _provider_error(error: Exception) -> ProviderError:
+    if isinstance(error, TimeoutException):
+        return ProviderError(_NAME, "Gemini's API did not answer in time.", hint="Try again, or allow more time.")
     if not isinstance(error, errors.APIError):
         return ProviderError(_NAME, f"Gemini's API can't be reached: {error}", hint="Check the address.")
     message, code = str(error.message or error), int(error.code or 0)

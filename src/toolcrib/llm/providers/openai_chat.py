@@ -9,7 +9,7 @@ import json
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from typing import Literal, cast
 
-from openai import NOT_GIVEN, APIError, AsyncOpenAI
+from openai import APIError, AsyncOpenAI
 
 from toolcrib.catalog import JsonObject
 from toolcrib.llm.messages import Kept, Message, Part, Text, ToolResult, ToolUse
@@ -27,7 +27,7 @@ from toolcrib.llm.provider import (
     Turn,
     Usage,
 )
-from toolcrib.llm.providers.openai_shared import provider_error, read_arguments
+from toolcrib.llm.providers.openai_shared import provider_error, read_arguments, waits
 from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
 from toolcrib.llm.providers.windows import window_of
 from toolcrib.llm.results import as_text
@@ -59,7 +59,6 @@ class ChatProvider:
         constraint: How the server is told what an answer is held to, as `response_format` or not at all; servers of
             one's own are told by `json_schema`, as llama.cpp, vLLM, Ollama and LM Studio take it, and OpenAI's not.
             `json_object` is the way of llama-cpp-python's server.
-        timeout: Seconds to wait for the server's next word; None leaves it to the SDK, which waits ten minutes.
     """
 
     def __init__(
@@ -69,7 +68,6 @@ class ChatProvider:
         window: int | None = None,
         max_retries: int = 2,
         constraint: Constraint | None = None,
-        timeout: float | None = None,
     ) -> None:
         self._model = configuration.model or DEFAULT_MODEL
         self._window = window or window_of(self._model)
@@ -77,8 +75,9 @@ class ChatProvider:
         key = configuration.api_key or ("none" if configuration.base_url else None)
         self._own = configuration.base_url is None
         self._constraint: Constraint = constraint or ("none" if self._own else "json_schema")
-        waits = NOT_GIVEN if timeout is None else timeout
-        self._client = AsyncOpenAI(api_key=key, base_url=configuration.base_url, max_retries=max_retries, timeout=waits)
+        self._client = AsyncOpenAI(
+            api_key=key, base_url=configuration.base_url, max_retries=max_retries, timeout=waits(configuration)
+        )
 
     @property
     def name(self) -> str:

@@ -25,7 +25,7 @@ from toolcrib.llm.provider import (
     Turn,
     Usage,
 )
-from toolcrib.llm.providers.openai_shared import provider_error, read_arguments, told_apart
+from toolcrib.llm.providers.openai_shared import provider_error, read_arguments, told_apart, waits
 from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
 from toolcrib.llm.providers.windows import window_of
 from toolcrib.llm.results import Media, as_text, media_of
@@ -53,7 +53,10 @@ class OpenAIProvider:
     def __init__(self, configuration: LlmConfiguration, *, max_retries: int = 2) -> None:
         self._model = configuration.model or DEFAULT_MODEL
         self._client = AsyncOpenAI(
-            api_key=configuration.api_key, base_url=configuration.base_url, max_retries=max_retries
+            api_key=configuration.api_key,
+            base_url=configuration.base_url,
+            max_retries=max_retries,
+            timeout=waits(configuration),
         )
 
     @property

@@ -3,9 +3,10 @@
 import json
 from typing import Any, cast
 
-from openai import APIConnectionError, APIError, APIStatusError
+from openai import NOT_GIVEN, APIConnectionError, APIError, APIStatusError, APITimeoutError, NotGiven
 
 from toolcrib.catalog import JsonObject
+from toolcrib.llm.naming import LlmConfiguration
 from toolcrib.llm.provider import ContextTooLongError, ProviderAuthError, ProviderBusyError, ProviderError
 
 _TOO_LONG = (
@@ -16,6 +17,14 @@ _TOO_LONG = (
 )
 
 
+LATE = "Try again, or allow more time."
+
+
+def waits(configuration: LlmConfiguration) -> float | NotGiven:
+    """How long the SDK waits for the API's next word."""
+    return NOT_GIVEN if configuration.timeout is None else configuration.timeout
+
+
 def provider_error(provider: str, error: Exception) -> ProviderError:
     """An error of the SDK as one of ours.
 
@@ -23,6 +32,8 @@ def provider_error(provider: str, error: Exception) -> ProviderError:
         provider: The provider's name.
         error: What the SDK raised.
     """
+    if isinstance(error, APITimeoutError):
+        return ProviderError(provider, "The API did not answer in time.", hint=LATE)
     if isinstance(error, APIConnectionError):
         return ProviderError(provider, f"The API can't be reached: {error}", hint="Check the address.")
     if not isinstance(error, APIError):
