@@ -29,8 +29,13 @@ _META = {
 
 
 def environment(**more: str) -> dict[str, str]:
-    """The environment of a measured process: this one's, with the repository where modules are looked for."""
-    return {**os.environ, "PYTHONPATH": str(ROOT), **more}
+    """The environment of a measured process: this one's, with the repository where modules are looked for.
+
+    Compiled modules may be kept, as an installation has them: where that is switched off, each start of a checkout
+    would compile what has changed since it was installed, and that would be measured.
+    """
+    own = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**own, "PYTHONPATH": str(ROOT), **more}
 
 
 class Spoken:

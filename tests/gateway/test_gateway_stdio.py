@@ -335,3 +335,5 @@ async def test_what_a_first_list_does_not_need_is_not_loaded(start: Start) -> No
     # The SDK itself loads starlette, and uvicorn by way of sse-starlette; the gateway's own HTTP server is not.
     assert loaded.isdisjoint({"toolcrib.gateway.listening", "numpy", "sqlalchemy", "keyring", "rich", "typer"})
     assert loaded.isdisjoint({"jsonschema_rs", "Stemmer", "toktok"})
+    assert loaded.isdisjoint({"jinja2", "prometheus_client", "ruamel.yaml", "tomlkit", "opentelemetry.sdk"})
+    assert loaded.isdisjoint({"toolcrib.servers.http", "toolcrib.scripts.runner", "toolcrib.sandbox.monty.sandbox"})

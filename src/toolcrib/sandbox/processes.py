@@ -3,11 +3,10 @@
 import os
 import signal
 from contextlib import suppress
-from pathlib import Path
 
 from toolcrib.sandbox.engine import Reading
 
-_PROC = Path("/proc")
+_LONGEST = 65_536
 _MOST = 64
 """Processes of one tree that are looked at."""
 
@@ -24,11 +23,10 @@ def reading(pid: int) -> Reading | None:
         if not waiting:
             break
         each = waiting.pop()
-        folder = _PROC / str(each)
         try:
-            fields = (folder / "stat").read_text().rpartition(")")[2].split()
-            resident = int((folder / "statm").read_text().split()[1])
-            children = (folder / "task" / str(each) / "children").read_text().split()
+            fields = _text(f"/proc/{each}/stat").rpartition(b")")[2].split()
+            resident = int(_text(f"/proc/{each}/statm").split()[1])
+            children = _text(f"/proc/{each}/task/{each}/children").split()
         except (OSError, ValueError, IndexError):
             continue
         found = True
@@ -37,6 +35,15 @@ def reading(pid: int) -> Reading | None:
         memory += resident * page
         waiting += [int(child) for child in children]
     return Reading(cpu, memory) if found else None
+
+
+def _text(path: str) -> bytes:
+    """What a file of /proc says; in one read, since every script's use is looked at several times."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(descriptor, _LONGEST)
+    finally:
+        os.close(descriptor)
 
 
 def end(pid: int, *, group: bool = False) -> None:

@@ -77,6 +77,14 @@ class Door(Protocol):
 class Keeping(Protocol):
     """Keeps what calls with effects came to, so that a later run can be answered."""
 
+    async def known(self) -> None:
+        """Wait until the run is on record, which it has to be before anything with effects is made.
+
+        Raises:
+            StoreError: It can't be recorded.
+        """
+        ...
+
     async def keep(self, number: int, outcome: Outcome, again: EarlierCall | None) -> None:
         """Keep one, by its number in the run; `again` is the call of an earlier run that it repeats."""
         ...
@@ -188,6 +196,8 @@ class ScriptCalls:
             tool = await self._door.tool(name, caller=self._caller)
             effect = self._door.effect(tool)
             given = as_object(tool, call.args, call.kwargs) if arguments is None else arguments
+            if effect != "read":
+                await self._keeping.known()
             outcome, repeated = await self._called(call, tool, given)
         except (CallError, StopError, ToolcribError) as error:
             raise self._failed(error, call, name, effect) from None

@@ -2,10 +2,11 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import anyio
 
@@ -72,6 +73,7 @@ class ScriptRunner:
         self._limits = limits
         self._started: dict[tuple[Language, int, int], Sandbox] = {}
         self._starting = anyio.Lock()
+        self._leaving: set[asyncio.Task[None]] = set()
 
     @property
     def languages(self) -> tuple[Language, ...]:
@@ -128,8 +130,8 @@ class ScriptRunner:
         sandbox, name = looked.sandbox, looked.sandbox.description.name
         if any(finding.is_error for finding in looked.findings):
             return RunOutcome("", language, name, "rejected", findings=tuple(looked.findings))
-        record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door)
-        await record.begin(language, name, retry_of, purpose)
+        record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door, self._leave)
+        record.begin(language, name, retry_of, purpose)
         replay = await self._replay(retry_of)
         calls = self._calls(record, looked, replay, on_progress, client, purpose)
         async with record.broken_off():
@@ -150,7 +152,7 @@ class ScriptRunner:
         """Take up a run that sleeps."""
         looked = await self._looked_at(asleep.code, asleep.language, caller)
         await runs.wake(run, asleep)
-        record = _Record(run, asleep.code, caller, runs, self._door)
+        record = _Record(run, asleep.code, caller, runs, self._door, self._leave)
         async with record.broken_off():
             # It goes on with what it has read, in whichever conversation, and whatever this process knows of that.
             self._door.has_read(record.caller, asleep.labels)
@@ -175,10 +177,20 @@ class ScriptRunner:
         return asked, await self._runs.unfinished(caller, asked)
 
     async def aclose(self) -> None:
-        """End every process that runs scripts."""
+        """End every process that runs scripts, and write what there is to write of runs."""
+        if self._leaving:
+            await asyncio.wait(self._leaving)
+        if self._runs is not None:
+            await self._runs.close()
         for sandbox in self._started.values():
             await sandbox.aclose()
         self._started.clear()
+
+    def _leave(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do what is left to do for a run that has ended, beside whoever goes on."""
+        task = asyncio.create_task(work)
+        self._leaving.add(task)
+        task.add_done_callback(self._leaving.discard)
 
     async def _looked_at(self, code: str, language: Language, caller: Caller) -> "_Looked":
         """Where a script is to run, what it names, and what is wrong with it.
@@ -278,19 +290,31 @@ class _Record:
         caller: Who makes its calls.
     """
 
-    def __init__(self, run: str, code: str, caller: Caller, runs: Runs | None, door: Door) -> None:
+    def __init__(
+        self,
+        run: str,
+        code: str,
+        caller: Caller,
+        runs: Runs | None,
+        door: Door,
+        leave: Callable[[Coroutine[Any, Any, None]], None],
+    ) -> None:
         self.run = run
+        self._leave = leave
         self._code = code
         self.caller = replace(caller, origin="script", run=run)
         self._runs = runs
-        self._unkept: list[tuple[int, EarlierCall]] = []
-        self._keeping: asyncio.Task[None] | None = None
         self._door = door
 
-    async def begin(self, language: Language, sandbox: str, retry_of: str, purpose: Purpose) -> None:
+    def begin(self, language: Language, sandbox: str, retry_of: str, purpose: Purpose) -> None:
         """Put the run on record."""
         if self._runs is not None:
-            await self._runs.begin(self.run, self.caller, language, sandbox, self._code, retry_of, purpose)
+            self._runs.begin(self.run, self.caller, language, sandbox, self._code, retry_of, purpose)
+
+    async def known(self) -> None:
+        """See `Keeping.known`."""
+        if self._runs is not None:
+            await self._runs.on_record(self.run)
 
     async def keep(self, number: int, outcome: CallOutcome, again: EarlierCall | None) -> None:
         """See `Keeping.keep`; a result that can't be kept stops a later run that would repeat the call."""
@@ -300,25 +324,24 @@ class _Record:
         with suppress(StoreError):
             digest = (await self._runs.digest())(call)
             call_id = call.id if again is None else again.call_id
-            self._unkept.append((number, EarlierCall(call_id, call.target, digest, "done", outcome.result)))
-        if self._keeping is None or self._keeping.done():
             # Beside the script, which need not wait: that the call was made is in the journal already.
-            self._keeping = asyncio.create_task(self._keep_all(self._runs))
-
-    async def _keep_all(self, runs: Runs) -> None:
-        while self._unkept:
-            calls, self._unkept = self._unkept, []
-            with suppress(StoreError):
-                await runs.keep(self.run, calls)
+            self._runs.keep(self.run, number, EarlierCall(call_id, call.target, digest, "done", outcome.result))
 
     async def settled(self, told: RunOutcome, snapshot: bytes | None, labels: frozenset[str]) -> RunOutcome:
-        """Record how the run ended, or what it goes on from, and pass that on."""
+        """Record how the run ended, or what it goes on from, and pass that on.
+
+        Raises:
+            StoreError: The run itself could not be recorded.
+        """
         status: RunState = "ok" if told.ok else "suspended" if told.status == "suspended" else "failed"
         detail = told.waiting or (f"{told.fault.kind}: {told.fault.message}" if told.fault else "")
         asleep: Asleep | None = None
         if status == "suspended" and snapshot is not None:
             asleep = Asleep(self._code, told.language, labels, snapshot)
-        await self._end(status, told.output, detail, asleep)
+        try:
+            await self.known()
+        finally:
+            await self._end(status, told.output, detail, asleep)
         return told
 
     @asynccontextmanager
@@ -334,11 +357,9 @@ class _Record:
         with anyio.CancelScope(shield=True):
             if self._runs is not None:
                 with suppress(StoreError):
-                    if self._keeping is not None:
-                        await self._keeping
                     await self._runs.end(self.run, status, output, detail, asleep)
             if status != "suspended":
-                await self._door.ended(self.caller)
+                self._leave(self._door.ended(self.caller))
 
 
 def _told(run: str, code: str, language: Language, looked: _Looked, calls: ScriptCalls, outcome: Outcome) -> RunOutcome:

@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 import json
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -14,6 +15,7 @@ from toolcrib.broker import Call, Caller, keyed_digest
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import SandboxError, UsageError, shown
 from toolcrib.sandbox import Language
+from toolcrib.scripts.behind import Behind
 from toolcrib.scripts.outcome import Purpose
 from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.store import Store, live_instances
@@ -113,18 +115,14 @@ class Runs:
         self._pruned_at = 0.0
         self._ready: Store | None = None
         self._lock = anyio.Lock()
+        self._behind = Behind(self._made_ready)
 
-    async def begin(
+    def begin(
         self, run: str, caller: Caller, language: Language, sandbox: str, code: str, retry_of: str, purpose: Purpose
     ) -> None:
-        """Put a run on record.
-
-        Raises:
-            StoreError: It can't be recorded.
-        """
+        """Put a run on record, beside it; see `on_record`."""
         from toolcrib.scripts import tables
 
-        store = await self._store()
         row: dict[str, Any] = {
             "id": run,
             "instance": self._instance,
@@ -140,16 +138,22 @@ class Runs:
             "status": "running",
             "output": "",
             "detail": "",
-            "started_at": store.clock(),
+            "started_at": time.time(),
             "seal": "",
         }
-        await store.write(tables.add, row)
+        self._behind.put(lambda connection: tables.add(connection, row), run)
         self._here.add(run)
-        if store.clock() - self._pruned_at > _PRUNE_EVERY:
-            await anyio.to_thread.run_sync(self._prune, store)
+
+    async def on_record(self, run: str) -> None:
+        """Wait until a run is on record: before anything with effects leaves, and before its outcome is told.
+
+        Raises:
+            StoreError: It can't be recorded.
+        """
+        await self._behind.on_record(run)
 
     async def end(self, run: str, status: RunState, output: str, detail: str, asleep: Asleep | None = None) -> None:
-        """Record how a run ended, or that it sleeps.
+        """Record how a run ended, beside whoever goes on, or that it sleeps.
 
         Raises:
             StoreError: It can't be recorded.
@@ -157,26 +161,32 @@ class Runs:
         from toolcrib.scripts import tables
 
         self._here.discard(run)
-        store = await self._store()
-        ended = store.clock()
+        ended = time.time()
         snapshot = None if asleep is None else _packed(asleep)
         seal = "" if snapshot is None else await self._seal(run, snapshot, ended)
         told = {"output": self._stored(output), "detail": self._stored(detail)}
         values = {"status": status, **told, "ended_at": ended, "snapshot": snapshot, "seal": seal}
-        await store.write(tables.change, run, values)
+        self._behind.forget(run)
+        self._behind.put(lambda connection: tables.change(connection, run, values))
+        if asleep is not None:
+            await self._behind.written()
 
-    async def keep(self, run: str, calls: Sequence[tuple[int, EarlierCall]]) -> None:
-        """Keep what calls of a run came to, each with its number in it.
+    def keep(self, run: str, number: int, call: EarlierCall) -> None:
+        """Keep what a call of a run came to, beside the script.
 
-        Raises:
-            StoreError: It can't be kept.
+        Args:
+            run: The run.
+            number: The call's number in it.
+            call: The call.
         """
         from toolcrib.scripts import tables
 
-        store = await self._store()
-        await store.write(
-            tables.keep_results, [_row(run, number, call, store.clock() + self._keep) for number, call in calls]
-        )
+        row = _row(run, number, call, time.time() + self._keep)
+        self._behind.put(lambda connection: tables.keep_results(connection, [row]))
+
+    async def close(self) -> None:
+        """Wait until all is written; what can't be is lost."""
+        await self._behind.written()
 
     async def digest(self) -> Callable[[Call], str]:
         """What gives a call's digest, as the journal has it.
@@ -357,12 +367,19 @@ class Runs:
         return hmac.digest(key, f"{run}\0{ended_at!r}\0".encode() + hashlib.sha256(snapshot).digest(), "sha256").hex()
 
     async def _store(self) -> Store:
+        """The store, with all that was put by now."""
+        await self._behind.written()
+        return await self._made_ready()
+
+    async def _made_ready(self) -> Store:
         store = await self._opened()
         if store is not self._ready:
             async with self._lock:
                 if store is not self._ready:
                     await anyio.to_thread.run_sync(self._prepare, store)
                     self._ready = store
+        if store.clock() - self._pruned_at > _PRUNE_EVERY:
+            await anyio.to_thread.run_sync(self._prune, store)
         return store
 
     def _prepare(self, store: Store) -> None:

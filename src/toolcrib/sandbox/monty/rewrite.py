@@ -8,6 +8,7 @@ errors, and what a check of types says, name the script's own lines.
 import ast
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from toolcrib.sandbox.monty.modules import ASYNCIO, MODULES, TYPING, words
 from toolcrib.sandbox.monty.prelude import ERROR_INFO
@@ -49,7 +50,7 @@ class Rewritten:
 
 
 def rewritten(code: str, namespaces: Iterable[str], native: frozenset[str]) -> Rewritten:
-    """A script with what Monty lacks said otherwise.
+    """A script with what Monty lacks said otherwise; not to be changed, since it is kept for the run after a check.
 
     Args:
         code: The script.
@@ -61,12 +62,16 @@ def rewritten(code: str, namespaces: Iterable[str], native: frozenset[str]) -> R
     Raises:
         RecursionError: It is nested too deep to be looked through.
     """
-    code = code.replace("\r\n", "\n").replace("\r", "\n")
+    return _rewritten(code.replace("\r\n", "\n").replace("\r", "\n"), frozenset(namespaces), native)
+
+
+@lru_cache(8)
+def _rewritten(code: str, namespaces: frozenset[str], native: frozenset[str]) -> Rewritten:
     try:
         tree = ast.parse(code)
     except SyntaxError:
         return Rewritten(code)
-    writer = _Writer(code, tree, frozenset(namespaces), native)
+    writer = _Writer(code, tree, namespaces, native)
     writer.visit(tree)
     writer.return_of_main()
     text = writer.text()
