@@ -44,7 +44,7 @@ from toolcrib.broker.journal import (
     Rules,
     keyed_digest,
 )
-from toolcrib.broker.parking import Parking, UnknownTokenError
+from toolcrib.broker.parking import Parking, UnknownTokenError, asked_digest
 from toolcrib.broker.policy import (
     ALLOW,
     ConfiguredPolicy,
@@ -160,6 +160,7 @@ __all__ = [
     "Watch",
     "Watcher",
     "Whole",
+    "asked_digest",
     "content_of",
     "contents_as_blocks",
     "effect_of",

@@ -22,8 +22,9 @@ from toolcrib.broker.waiting import (
     question,
     ruling,
 )
-from toolcrib.catalog import ClientSide, JsonObject, Source
+from toolcrib.catalog import ClientSide, JsonObject, MidwayAsking, Source
 from toolcrib.errors import ServerError
+from toolcrib.servers.asking import declared
 
 Dispatch = Callable[[Source, Call, Decision, Options, JsonObject | None], Awaitable[Outcome]]
 """Sends a call, with more members in its params where it goes on."""
@@ -181,6 +182,30 @@ class WaitingCalls:
         if options.only_reads and parked.call.effect != "read":
             raise denied(parked.call, NO_READ)
         return await self._attend(parked, options)
+
+    async def sent(
+        self, source: Source, call: Call, prepared: Prepared | None, decision: Decision, options: Options, asked: str
+    ) -> Outcome:
+        """Send a call, and see it through where its server asks for something.
+
+        Args:
+            source: Where to.
+            call: The call.
+            prepared: How its arguments were prepared.
+            decision: What lets it go on.
+            options: Of the caller.
+            asked: Digest of the request as its caller made it.
+        """
+
+        async def send(options: Options) -> Outcome:
+            outcome = await self._dispatch(source, call, decision, options, None)
+            if outcome.kind == "input_required":
+                outcome = await self.answered(source, outcome, prepared, decision, options, asked)
+            return outcome
+
+        if options.returns and declared(options.client) and isinstance(source, MidwayAsking) and source.asks_midway:
+            return await self._parking.run(call, asked, send, self._asking.limits.timeout, options)
+        return await send(options)
 
     async def answered(
         self,

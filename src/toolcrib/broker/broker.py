@@ -184,11 +184,8 @@ class Broker:
                 asked = asked_digest(method, target, arguments)
                 return await self._waiting.wait(call, prepared, decision, options, asked)
             decision = allowed
-        outcome = await self._dispatch(source, call, decision, options)
-        if outcome.kind == "input_required":
-            asked = asked_digest(method, target, arguments)
-            outcome = await self._waiting.answered(source, outcome, prepared, decision, options, asked)
-        return told(outcome, prepared)
+        asked = asked_digest(method, target, arguments) if options.client is not None else ""
+        return told(await self._waiting.sent(source, call, prepared, decision, options, asked), prepared)
 
     def _decision(self, call: Call, options: Options) -> Decision:
         return NO_READ if options.only_reads and call.effect != "read" else self._policy.decide(call)

@@ -19,6 +19,7 @@ from anyio.abc import TaskGroup
 
 from toolcrib.broker.approvals import Pending
 from toolcrib.broker.call import Call, Caller, Options, Outcome
+from toolcrib.broker.questions import Questions
 from toolcrib.catalog import JsonObject, OnProgress
 from toolcrib.errors import DeniedError, UnknownOutcomeError, UsageError
 
@@ -58,7 +59,10 @@ class Parked:
         sent: Whether it is on its way, or was.
         done: Set when it has ended.
         told: Whether anybody got the outcome.
+        questions: What is asked while it is under way, of a client that comes back with the answers.
+        scope: It runs in it.
         listeners: Those who are there and want progress.
+        waiting: How many wait for what becomes of it.
     """
 
     call: Call
@@ -72,7 +76,10 @@ class Parked:
     sent: bool = False
     done: anyio.Event = field(default_factory=anyio.Event)
     told: bool = False
+    questions: Questions | None = None
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
     listeners: list[OnProgress] = field(default_factory=list[OnProgress])
+    waiting: int = 0
     id: str = field(default_factory=lambda: secrets.token_hex(8))
 
     async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
@@ -117,15 +124,24 @@ class Parking:
         Raises:
             DeniedError: Too many calls are parked.
         """
-        theirs = [each for each in self._lots.values() if each.call.caller.principal == call.caller.principal]
+        parked = Parked(call, asked, send, self._clock() + seconds + KEPT, pending)
+        self._keep(parked)
+        return parked
+
+    def _keep(self, parked: Parked) -> None:
+        """Let a call be come back to.
+
+        Raises:
+            DeniedError: Too many calls are parked.
+        """
+        principal = parked.call.caller.principal
+        theirs = [each for each in self._lots.values() if each.call.caller.principal == principal]
         if len(theirs) >= MOST_PARKED:
             self._drop_told(theirs)
-        parked = Parked(call, asked, send, self._clock() + seconds + KEPT, pending)
         self._lots[parked.id] = parked
         if self._tasks is not None and not self._sweeping:
             self._sweeping = True
             self._tasks.start_soon(self._sweep)
-        return parked
 
     def drop(self, parked: Parked) -> bool:
         """Forget a call; nobody can come back to it. Whether it was here."""
@@ -180,17 +196,25 @@ class Parking:
         on_progress = options.on_progress
         if not parked.sent:
             parked.sent = True
+            if self._tasks is not None and options.returns and options.client is not None:
+                parked.questions = Questions(options.client)
+                options = replace(options, client=parked.questions)
             # Progress is asked for in any case: somebody who wants it may still come.
             options = replace(options, on_progress=parked.on_progress)
             if self._tasks is None:
                 await self._run(parked, options)
             else:
                 self._tasks.start_soon(self._run, parked, options)
+        elif parked.questions is not None:
+            parked.questions.take(options.input_responses or {}, options.client)
         if on_progress is not None:
             parked.listeners.append(on_progress)
+        parked.waiting += 1
         try:
-            await parked.done.wait()
+            if (asked := await self._asked_meanwhile(parked)) is not None:
+                return asked
         finally:
+            parked.waiting -= 1
             if on_progress is not None:
                 parked.listeners.remove(on_progress)
         parked.told = True
@@ -199,9 +223,47 @@ class Parking:
         assert parked.outcome is not None
         return parked.outcome
 
+    async def run(self, call: Call, asked: str, send: "Send", seconds: float, options: Options) -> Outcome:
+        """Run something whose server may ask in the middle of it, for a client that comes back with the answers.
+
+        It is parked when something is asked. While whoever waits for it goes away, it is cancelled.
+
+        Args:
+            call: The call that it is.
+            asked: Digest of the request as its caller made it.
+            send: Does it, and asks the client of the options that it is given.
+            seconds: How long an answer may take.
+            options: Of the caller.
+        """
+        parked = Parked(call, asked, send, self._clock() + seconds + KEPT)
+        return await self.go_on(parked, options)
+
+    async def _asked_meanwhile(self, parked: Parked) -> Outcome | None:
+        """Wait until a call has ended, or something is asked; the answer that asks it, in the latter case."""
+        questions = parked.questions
+        if questions is None:
+            await parked.done.wait()
+            return None
+        try:
+            while not parked.done.is_set():
+                if questions.open:
+                    if parked.id not in self._lots:
+                        self._keep(parked)
+                    asks: JsonObject = {"resultType": "input_required", "inputRequests": questions.open}
+                    return Outcome("input_required", asks, parked.call, token=self.token(parked))
+                await questions.news()
+        except anyio.get_cancelled_exc_class():
+            if parked.waiting == 1 and parked.pending is None:
+                parked.scope.cancel()
+            raise
+        return None
+
     async def _run(self, parked: Parked, options: Options) -> None:
         try:
-            parked.outcome = await parked.send(options)
+            with parked.scope:
+                parked.outcome = await parked.send(options)
+            if parked.scope.cancelled_caught:
+                parked.error = DeniedError(f"The call of {parked.call.target} was given up.")
         except Exception as error:
             parked.error = error
         except BaseException:
@@ -210,6 +272,8 @@ class Parking:
             raise
         finally:
             parked.done.set()
+            if parked.questions is not None:
+                parked.questions.tell()
 
     async def _sweep(self) -> None:
         """Forget calls whose time is over."""
@@ -217,7 +281,9 @@ class Parking:
             now = self._clock()
             for parked in [each for each in self._lots.values() if each.expires_at <= now]:
                 if parked.sent and not parked.done.is_set():
-                    continue
+                    if parked.questions is None or not parked.questions.open:
+                        continue
+                    parked.scope.cancel()  # nobody came back with the answer
                 if self.on_expired is not None and not parked.sent:
                     await self.on_expired(parked)
                 self.drop(parked)

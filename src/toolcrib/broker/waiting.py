@@ -10,7 +10,7 @@ from toolcrib.broker.call import Call, Options, Outcome
 from toolcrib.broker.policy import Decision
 from toolcrib.catalog import ClientSide, JsonObject
 from toolcrib.errors import DeniedError, ServerError, ToolcribError
-from toolcrib.servers.asking import RELAYED
+from toolcrib.servers.asking import may_ask
 
 APPROVAL_KEY = "approval"
 """Names, in an answer that asks for input, the request that asks for an approval."""
@@ -135,21 +135,13 @@ def check_client(outcome: Outcome, client: ClientSide | None) -> None:
     if client is None:
         return
     for request in requests_of(outcome).values():
-        method = str(request.get("method"))
-        if RELAYED.get(method) in client.capabilities and (method != ELICIT or _takes_mode(request, client)):
+        method, params = str(request.get("method")), request.get("params")
+        if may_ask(client, method, cast("JsonObject", params) if isinstance(params, dict) else {}):
             continue
         call = outcome.call
         raise InputUnsupportedError(
             call.source, f"{call.target} asks for {method} before it goes on, which this client can't answer."
         )
-
-
-def _takes_mode(request: JsonObject, client: ClientSide) -> bool:
-    """Whether a client takes an elicitation of this mode (specification 2025-11-25, elicitation: no other may be
-    sent; without one it is a form)."""
-    params: Any = request.get("params")
-    mode = cast("JsonObject", params).get("mode", "form") if isinstance(params, dict) else "form"
-    return can_elicit(client) if mode == "form" else mode in client.capabilities["elicitation"]
 
 
 async def ask_at_once(outcome: Outcome, options: Options, rounds: int) -> JsonObject:

@@ -14,10 +14,12 @@ from toolcrib.catalog.source import (
     Claiming,
     ClientSide,
     ListMethod,
+    MidwayAsking,
     OnProgress,
     RequestContext,
     RequestMethod,
     Source,
+    TakesLogs,
 )
 from toolcrib.catalog.tool import JsonObject, Tool
 from toolcrib.catalog.visible import VisibleSet
@@ -36,12 +38,14 @@ __all__ = [
     "ListMethod",
     "Listing",
     "MemoryDefinitions",
+    "MidwayAsking",
     "OnProgress",
     "RequestContext",
     "RequestMethod",
     "Snapshot",
     "SnapshotStore",
     "Source",
+    "TakesLogs",
     "Tool",
     "ToolMetadata",
     "ToolRegistry",

@@ -50,6 +50,20 @@ class ClientSide(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesLogs(Protocol):
+    """What stands behind a caller and takes log messages of servers."""
+
+    @property
+    def log_level(self) -> str | None:
+        """The least level of the messages that it wants; None leaves it to the server, the empty text wants none."""
+        ...
+
+    async def log(self, params: JsonObject) -> None:
+        """Take a message, by the params of its notification."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RequestContext:
     """What accompanies one request to a source.
@@ -82,6 +96,16 @@ class Claiming(Protocol):
 
     def offers(self, capability: str) -> bool | None:
         """Whether it claims a capability of the protocol's, such as `resources`; None while that is not known."""
+        ...
+
+
+@runtime_checkable
+class MidwayAsking(Protocol):
+    """A source that may ask whoever stands behind a request while the request is under way."""
+
+    @property
+    def asks_midway(self) -> bool:
+        """Whether it may."""
         ...
 
 

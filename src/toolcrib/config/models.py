@@ -71,7 +71,8 @@ class ServerOptions(_Model):
             when someone enables it.
         idle_stop: Seconds without a call after which the server is stopped; null never stops it.
         connection: `shared` lets all callers use one connection, on which no client capabilities are declared;
-            `caller` gives each caller one of its own, and `run` each run of a script.
+            `caller` gives each caller one of its own, and `run` each run of a script; `auto` gives one of its own to
+            a caller whose client can be asked something, where the server needs that to ask and it costs little.
         allow: Globs over tool names; only what one of them fits is offered.
         deny: Globs over tool names that are never offered, whatever `allow` says.
         effects: Effect by a glob over tool names; the first that fits counts.
@@ -91,7 +92,7 @@ class ServerOptions(_Model):
     protocol: Literal["auto", "modern", "legacy"] = "auto"
     start: Literal["always", "on_demand", "on_request"] = "on_demand"
     idle_stop: Seconds | None = 600.0
-    connection: Literal["shared", "caller", "run"] = "shared"
+    connection: Literal["auto", "shared", "caller", "run"] = "auto"
     allow: tuple[str, ...] = ("*",)
     deny: tuple[str, ...] = ()
     effects: Mapping[str, Effect] = Field(default_factory=dict[str, Effect])

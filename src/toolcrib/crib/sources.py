@@ -27,6 +27,7 @@ from toolcrib.events import EventBus
 from toolcrib.functions import LocalFunctions
 from toolcrib.schema import server_ids
 from toolcrib.servers import McpServer
+from toolcrib.servers.asking import declared
 
 if TYPE_CHECKING:
     from toolcrib.scripts import SavedScripts
@@ -143,7 +144,7 @@ class SourceTable:
         source = self._sources.get(source_id)
         if source_id == SAVED_SCRIPTS:
             return CallerContext(client=client, principal=caller.principal.name, caller=caller)
-        connection = source.config.options.connection if isinstance(source, McpServer) else "shared"
+        connection = _connection(source, caller, client) if isinstance(source, McpServer) else "shared"
         keys = {"caller": caller.key, "run": caller.run_key}
         return RequestContext(connection_key=keys.get(connection), client=client, principal=caller.principal.name)
 
@@ -183,6 +184,20 @@ class SourceTable:
         await source.ensure_listed(context)
         if self._registry.part_for(source.id, context.principal) is None:
             raise ServerError(source.id, f"{source.id} lists no tools.")
+
+
+def _connection(server: McpServer, caller: Caller, client: ClientSide | None) -> str:
+    """Whose connection to a server a caller's requests use.
+
+    A server of the handshake era can ask a client only over a connection on which that client is declared. Such a one
+    costs nothing to speak of where this program has one client, or where the server is no process of its own.
+    """
+    options = server.config.options
+    if options.connection != "auto":
+        return options.connection
+    cheap = caller.face == "stdio" or server.config.url is not None
+    wanted = server.asks_midway and options.start != "always" and bool(declared(client))
+    return "caller" if cheap and wanted else "shared"
 
 
 async def list_clients(

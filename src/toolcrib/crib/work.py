@@ -1,11 +1,14 @@
 """What a caller does with a crib beside single requests: it runs scripts, reads results that were kept, and ends."""
 
 import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from toolcrib.broker import LOCAL, Caller, Excerpt, Page
-from toolcrib.catalog import ClientSide, OnProgress
+from toolcrib.broker import LOCAL, Call, Caller, Excerpt, Options, Outcome, Page, asked_digest
+from toolcrib.catalog import ClientSide, JsonObject, OnProgress
 from toolcrib.crib.base import CribBase
+from toolcrib.servers.asking import declared
 
 if TYPE_CHECKING:
     from toolcrib.sandbox import Finding, Language
@@ -51,6 +54,39 @@ class CribWork(CribBase):
     def can_extract(self) -> bool:
         """Whether scripts have the function `extract`: there is a small model."""
         return self._extract is not None
+
+    async def run_midway(
+        self,
+        name: str,
+        arguments: JsonObject,
+        caller: Caller,
+        options: Options,
+        work: Callable[[Options], Awaitable[JsonObject]],
+    ) -> Outcome:
+        """Do something of several calls, in the middle of which the client may be asked; see `Parking.run`.
+
+        Args:
+            name: What it is.
+            arguments: Of it, as the caller gave them.
+            caller: Who wants it.
+            options: Of the caller; a token leads back to what was asked.
+            work: Does it, with the client and the progress of the options that it is given.
+
+        Raises:
+            UnknownTokenError: The token leads to no call.
+        """
+        asked = asked_digest("tools/call", name, arguments)
+        if options.token is not None:
+            parked = self._parking.opened(options.token, caller, asked)
+            return await self._parking.go_on(parked, options)
+        call = Call("tools/call", name, "toolcrib", {"name": name, "arguments": arguments}, caller, None, "unknown")
+
+        async def send(options: Options) -> Outcome:
+            return Outcome("result", await work(replace(options, returns=False)), call)
+
+        if options.returns and declared(options.client):
+            return await self._parking.run(call, asked, send, self.config.settings.approvals.timeout, options)
+        return await send(options)
 
     async def check_code(
         self, code: str, *, language: "Language" = "python", caller: Caller = LOCAL

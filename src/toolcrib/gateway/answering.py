@@ -71,6 +71,7 @@ class Answering:
             "resources/subscribe": self._subscribe,
             "resources/unsubscribe": self._unsubscribe,
             "completion/complete": self._complete,
+            "logging/setLevel": self._set_level,
         }
 
     def input_schema(self, name: str) -> JsonObject | None:
@@ -90,7 +91,7 @@ class Answering:
         params = ctx.params or {}
         caller = self._callers.caller(ctx)
         surface = await self._surfaces.of(caller)
-        answer = await surface.call(params["name"], params.get("arguments") or {}, caller, _options(ctx))
+        answer = await surface.call(params["name"], params.get("arguments") or {}, caller, self._options(ctx))
         return enveloped(answer, envelope, ctx.protocol_version)
 
     async def _list_resources(self, ctx: Context, envelope: JsonObject) -> JsonObject:
@@ -101,7 +102,7 @@ class Answering:
         caller = self._callers.caller(ctx)
         uri = str((ctx.params or {})["uri"])
         try:
-            outcome = await self._resources.read(uri, caller, _options(ctx))
+            outcome = await self._resources.read(uri, caller, self._options(ctx))
         except NoResourceError as error:
             code = INVALID_PARAMS if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else _RESOURCE_NOT_FOUND
             raise MCPError(code, str(error), {**error.to_json(), "uri": uri}) from error
@@ -121,13 +122,37 @@ class Answering:
     async def _get_prompt(self, ctx: Context, envelope: JsonObject) -> JsonObject:
         caller = self._callers.caller(ctx)
         params = _own_params(ctx)
-        outcome = await self._prompts.get(str(params["name"]), params, caller, _options(ctx))
+        outcome = await self._prompts.get(str(params["name"]), params, caller, self._options(ctx))
         return _relayed(outcome, envelope, ctx, caller)
 
     async def _complete(self, ctx: Context, envelope: JsonObject) -> JsonObject:
         caller = self._callers.caller(ctx)
-        outcome = await self._completion.complete(_own_params(ctx), caller, _options(ctx))
+        outcome = await self._completion.complete(_own_params(ctx), caller, self._options(ctx))
         return _relayed(outcome, envelope, ctx, caller)
+
+    def _options(self, ctx: Context) -> Options:
+        """What goes with a request to the server that answers it."""
+        params = ctx.params or {}
+        meta: Mapping[str, Any] = params.get("_meta") or {}
+        client, returns = client_of(ctx, self._log_level(ctx))
+        token = params.get("requestState") if returns else None
+        return Options(
+            # Progress is asked for whether or not this client wants any: it also restarts the time limit of the
+            # call upstream. The SDK hands it on only to a client that asked too.
+            on_progress=ctx.session.report_progress,
+            meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
+            token=token,
+            input_responses=None if token is None else params.get("inputResponses"),
+            client=client,
+            returns=returns,
+        )
+
+    def _log_level(self, ctx: Context) -> str | None:
+        return None if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS else self.sessions.of(ctx).log_level
+
+    async def _set_level(self, ctx: Context, envelope: JsonObject) -> JsonObject:
+        self.sessions.of(ctx).log_level = str((ctx.params or {})["level"])
+        return envelope
 
     def _asked(self, ctx: Context) -> Asked:
         cursor = None if ctx.params is None else ctx.params.get("cursor")
@@ -139,24 +164,6 @@ def _relayed(outcome: Outcome, envelope: JsonObject, ctx: Context, caller: Calle
     if outcome.kind == "input_required":
         answer = {**answer, "requestState": outcome.token}
     return relayed(answer, envelope, ctx.protocol_version, shared=caller.principal == LOCAL.principal)
-
-
-def _options(ctx: Context) -> Options:
-    """What goes with a request to the server that answers it."""
-    params = ctx.params or {}
-    meta: Mapping[str, Any] = params.get("_meta") or {}
-    client, returns = client_of(ctx)
-    token = params.get("requestState") if returns else None
-    return Options(
-        # Progress is asked for whether or not this client wants any: it also restarts the time limit of the
-        # call upstream. The SDK hands it on only to a client that asked too.
-        on_progress=ctx.session.report_progress,
-        meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
-        token=token,
-        input_responses=None if token is None else params.get("inputResponses"),
-        client=client,
-        returns=returns,
-    )
 
 
 def _own_params(ctx: Context) -> JsonObject:

@@ -30,6 +30,7 @@ from mcp_types import (
     ListResourceTemplatesResult,
     ListToolsResult,
     ReadResourceResult,
+    SetLevelRequestParams,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -91,6 +92,8 @@ class Gateway:
             on_get_prompt=_stand_in(GetPromptResult(messages=[])),
             on_completion=_stand_in(CompleteResult(completion=Completion(values=[]))),
         )
+        # By this way, since the argument for it is deprecated with the revision that no longer has it.
+        self.server.add_request_handler("logging/setLevel", SetLevelRequestParams, _stand_in(EmptyResult()))
         self.server.middleware.append(self._answer)
 
     def end_subscriptions(self) -> None:

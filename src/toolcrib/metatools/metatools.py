@@ -231,14 +231,24 @@ class MetaTools:
         language = _LANGUAGES.get(wanted.lower())
         if language not in self._languages:
             raise UsageError(f"Scripts can't be written in {shown(wanted)}.", hint=f"Use {', '.join(self._languages)}.")
-        # One that is asked by an answer can't be while the script goes on; such a run is put to sleep.
-        client = None if options.returns else options.client
-        outcome = await self._crib.run_code(
-            code, language=language, retry_of=retry_of, caller=caller, on_progress=options.on_progress, client=client
-        )
-        from toolcrib.scripts import run_result
 
-        return _noted(run_result(outcome), {}, [])
+        async def run(options: Options) -> JsonObject:
+            outcome = await self._crib.run_code(
+                code,
+                language=language,
+                retry_of=retry_of,
+                caller=caller,
+                on_progress=options.on_progress,
+                client=options.client,
+            )
+            from toolcrib.scripts import run_result
+
+            return _noted(run_result(outcome), {}, [])
+
+        outcome = await self._crib.run_midway(RUN_CODE, arguments, caller, options, run)
+        if outcome.kind == "input_required":
+            return {**outcome.result, "requestState": outcome.token}
+        return outcome.result
 
     async def _list_resources(self, arguments: JsonObject, caller: Caller) -> JsonObject:
         offset = whole_number(arguments, "offset", 0, MOST_UNITS, least=0)

@@ -1,7 +1,7 @@
 """What a server may ask of its client, and which capability lets it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from toolcrib.catalog import ClientSide
 
@@ -21,3 +21,17 @@ def declared(client: ClientSide | None) -> dict[str, Any]:
     if client is None:
         return {}
     return {name: client.capabilities[name] for name in sorted(set(RELAYED.values())) if name in client.capabilities}
+
+
+def may_ask(client: ClientSide, method: str, params: Mapping[str, Any]) -> bool:
+    """Whether a client declared what it takes to be asked this (specification 2025-11-25, client): also the mode of an
+    elicitation, without one that of forms, and the use of tools while sampling."""
+    capability = RELAYED.get(method)
+    if capability is None or capability not in client.capabilities:
+        return False
+    claimed: Any = client.capabilities[capability]
+    modes: Mapping[str, Any] = cast("Mapping[str, Any]", claimed) if isinstance(claimed, Mapping) else {}
+    if capability == "elicitation":
+        mode = params.get("mode", "form")
+        return "form" in modes or "url" not in modes if mode == "form" else mode in modes
+    return capability != "sampling" or "tools" not in params or "tools" in modes

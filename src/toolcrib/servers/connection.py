@@ -1,7 +1,7 @@
 """One live connection to a server: the transport, the session on it, and requests that return raw JSON."""
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,13 +12,14 @@ from mcp_types import (
     CONNECTION_CLOSED,
     INTERNAL_ERROR,
     INVALID_REQUEST,
+    LOG_LEVEL_META_KEY,
     PARSE_ERROR,
     ErrorData,
     Implementation,
 )
 
 from toolcrib import __version__
-from toolcrib.catalog import LIST_MEMBERS, ClientSide, JsonObject, ListMethod, RequestContext, RequestMethod
+from toolcrib.catalog import LIST_MEMBERS, ClientSide, JsonObject, ListMethod, RequestContext, RequestMethod, TakesLogs
 from toolcrib.config import ResolvedServer
 from toolcrib.errors import (
     CallTimeoutError,
@@ -32,7 +33,9 @@ from toolcrib.servers.auth import Need, Standing, hearing
 from toolcrib.servers.dispatching import OnHeard, WatchedDispatcher
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
 from toolcrib.servers.freshness import Freshness, freshness_of
-from toolcrib.servers.progress import Progress
+from toolcrib.servers.limits import Limits
+from toolcrib.servers.logs import Logs, is_lower
+from toolcrib.servers.progress import Progress, Reports
 from toolcrib.servers.session import CallerSession
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import Watchdog
@@ -52,6 +55,9 @@ _STATUS_ALONE = "Server returned an error response"
 _UNREAD = "Failed to parse "
 """How the SDK's transport words a status without a JSON-RPC error, and an answer that it can't read."""
 
+_USUAL_LEVEL = "info"
+"""Of log messages, for a client that has not said which ones it wants."""
+
 _EXIT_SECONDS = 1.0
 """Between the end of its output and the exit of a process."""
 
@@ -64,6 +70,8 @@ class Connection:
         server: The server's id.
         session: The SDK's session.
         ended: Set when the connection has ended, from whatever side.
+        limits: The time limits of its requests.
+        logs: Whose log messages are whose.
     """
 
     server: str
@@ -71,6 +79,9 @@ class Connection:
     ended: anyio.Event
     _process: "Process | None" = None
     _http: "HttpNotes | None" = None
+    limits: Limits = field(default_factory=Limits)
+    logs: Logs = field(default_factory=Logs)
+    _level: str | None = None
     _negotiated: Negotiated | None = None
     _negotiated_at: float = 0.0
 
@@ -243,20 +254,32 @@ class Connection:
     async def _send_within(
         self, scope: anyio.CancelScope, method: str, params: JsonObject, context: RequestContext
     ) -> JsonObject:
-        limit = context.timeout
-
-        def begin_anew() -> None:
-            if limit is not None:
-                scope.deadline = anyio.current_time() + limit
-
-        begin_anew()
         capabilities = None if context.client is None else declared(context.client)
-        if context.on_progress is None:
-            return await raw_request(self.session, method, params, capabilities=capabilities)
-        progress = Progress(context.on_progress, begin_anew)
-        result = await raw_request(self.session, method, params, on_progress=progress, capabilities=capabilities)
-        await progress.finish()
-        return result
+        async with AsyncExitStack() as stack:
+            begin_anew = stack.enter_context(self.limits.limited(scope, context.timeout))
+            if isinstance(context.client, TakesLogs) and (level := context.client.log_level) != "":
+                params = await self._with_level(level, params)
+                logs = Reports(context.client.log, begin_anew)
+                stack.enter_context(self.logs.wanted(logs))
+                stack.push_async_callback(logs.finish)
+            if context.on_progress is None:
+                return await raw_request(self.session, method, params, capabilities=capabilities)
+            progress = Progress(context.on_progress, begin_anew)
+            result = await raw_request(self.session, method, params, on_progress=progress, capabilities=capabilities)
+            await progress.finish()
+            return result
+
+    async def _with_level(self, level: str | None, params: JsonObject) -> JsonObject:
+        """The params of a request with which a server sends log messages of a level: from 2026-07-28 on the request
+        says so itself, before that the connection, which sends as much as the request that wants the most."""
+        if self.negotiated.modern:
+            meta: JsonObject = params.get("_meta") or {}
+            return {**params, "_meta": {**meta, LOG_LEVEL_META_KEY: level or _USUAL_LEVEL}}
+        if level is not None and self.offers("logging") and is_lower(level, self._level):
+            self._level = level
+            with suppress(MCPError):  # without, it sends what it sends
+                await raw_request(self.session, "logging/setLevel", {"level": level})
+        return params
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +304,7 @@ async def connect(
     on_heard: OnHeard,
     standing: Standing,
     client: Callable[[], ClientSide | None],
+    declares: ClientSide | None,
 ) -> AsyncGenerator[Connection]:
     """Open the transport and enter a session on it; the era is settled by `Connection.open`.
 
@@ -294,6 +318,7 @@ async def connect(
         on_heard: Told of each notification that says something has changed.
         standing: The server's login.
         client: Who may be asked by the server.
+        declares: Whose capabilities are declared to it.
 
     Raises:
         ServerError: The process can't be started, or the address can't be reached.
@@ -302,9 +327,11 @@ async def connect(
     async with AsyncExitStack() as stack:
         read, write, process, http, posts = await _transport(stack, server, resolved, watchdog, output, standing)
         dispatcher = WatchedDispatcher(read, write, on_heard, posts)
-        session = CallerSession(client, dispatcher=dispatcher, client_info=CLIENT_INFO)
+        limits = Limits()
+        session = CallerSession(client, declares, limits, dispatcher=dispatcher, client_info=CLIENT_INFO)
         await stack.enter_async_context(session)
-        yield Connection(server, session, dispatcher.ended, _process=process, _http=http)
+        logs = dispatcher.logs
+        yield Connection(server, session, dispatcher.ended, limits=limits, logs=logs, _process=process, _http=http)
 
 
 async def _transport(

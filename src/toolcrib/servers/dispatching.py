@@ -16,6 +16,7 @@ from mcp_types import CONNECTION_CLOSED, PARSE_ERROR, ErrorData, JSONRPCNotifica
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from opentelemetry.trace import SpanKind, StatusCode
 
+from toolcrib.servers.logs import Logs
 from toolcrib.servers.progress import Progress
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
     def __init__(self, read: Any, write: Any, on_heard: OnHeard, posts: "Posts | None" = None) -> None:
         super().__init__(read, write)
         self.ended = anyio.Event()
+        self.logs = Logs()
         self._on_heard = on_heard
         self._posts = posts
         self._handlers: tuple[OnRequest, OnNotify] | None = None
@@ -169,6 +171,11 @@ class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
             self._take_progress(msg.params or {}, others[-1])
         elif msg.method == "notifications/cancelled":
             super()._dispatch_notification(msg, *others)
+        elif msg.method == "notifications/message":
+            sender = others[-1]
+            taker = self.logs.taker(msg.params or {}, sender)
+            if taker is not None:
+                self._spawn(taker.hand_on, sender_ctx=sender)
         elif not run_notify_intercept(self._on_notify_intercept, msg.method, msg.params) and msg.method in HEARD:
             self._on_heard(msg.method, msg.params or {})
 

@@ -77,15 +77,35 @@ class Line:
         self.answers = Answers()
         self.client = client
         self.kept = kept
+        self._serving: list[RequestContext] = []
+        self._served: set[str] = set()
         self._id = server_id
         self._config = config
         self._around = around
         self._standing = standing
         self._on_idle = on_idle
 
+    @contextmanager
+    def serving(self, context: RequestContext) -> Generator[None]:
+        """Let the server ask the client of the request that the block sends."""
+        self._serving.append(context)
+        self._served.add(context.principal)
+        try:
+            yield
+        finally:
+            self._serving.remove(context)
+
     def client_now(self) -> ClientSide | None:
-        """Whom the server may ask at this moment."""
-        return self.client
+        """Whom the server may ask at this moment.
+
+        Over a connection of one caller it is the client of its newest request. Over a shared one nothing tells whom a
+        question is for, unless there is a single request under way and nobody else has ever used the connection.
+        """
+        if self.client is not None:
+            asking = [each.client for each in self._serving if each.client is not None]
+            return asking[-1] if asking else self.client
+        alone = len(self._serving) == 1 and len(self._served) == 1
+        return self._serving[0].client if alone else None
 
     def heard(self, method: str, params: Mapping[str, Any]) -> None:
         """Take a notification of the connection that says that something has changed."""

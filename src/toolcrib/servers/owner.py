@@ -119,6 +119,7 @@ class Owner:
                             self._line.heard,
                             self._standing,
                             self._line.client_now,
+                            self._line.client,
                         )
                     )
                     following = await self._open(connection, protocol, limit)

@@ -1,12 +1,11 @@
-"""The progress of one request, handed on at a bearable rate however fast a server reports it."""
+"""What is reported while one request is under way, handed on at a bearable rate however fast a server reports it."""
 
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 import anyio
-
-from toolcrib.catalog import OnProgress
 
 logger = logging.getLogger(__name__)
 
@@ -17,32 +16,27 @@ PER_SECOND = 20.0
 """Reports that are handed on beyond that; of more, the newest."""
 
 
-class Progress:
-    """Hands on the reports of one request.
+class Reports:
+    """Hands on what a server reports while one request is under way.
 
     Args:
-        report: Receives them.
+        report: Receives each report.
         on_report: Called at each report that came, handed on or not.
     """
 
-    def __init__(self, report: OnProgress, on_report: Callable[[], None]) -> None:
+    def __init__(self, report: Callable[..., Awaitable[None]], on_report: Callable[[], None]) -> None:
         self._report = report
         self._on_report = on_report
-        self._waiting: deque[tuple[float, float | None, str | None]] = deque(maxlen=MOST_AT_ONCE)
+        self._waiting: deque[tuple[Any, ...]] = deque(maxlen=MOST_AT_ONCE)
         self._spare = float(MOST_AT_ONCE)
         self._counted_at = 0.0
         self._handing_on = False
         self._over = False
 
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        """Take one report and hand it on, if that is not being done."""
-        if self.take(progress, total, message):
-            await self.hand_on()
-
-    def take(self, progress: float, total: float | None, message: str | None) -> bool:
+    def take(self, *report: Any) -> bool:
         """Take one report; whether `hand_on` has to be run for it."""
         self._on_report()
-        self._waiting.append((progress, total, message))
+        self._waiting.append(report)
         return not self._handing_on
 
     async def hand_on(self) -> None:
@@ -76,10 +70,19 @@ class Progress:
         try:
             await self._report(*self._waiting.popleft())
         except Exception:
-            logger.exception("Progress could not be handed on")
+            logger.exception("A report could not be handed on")
 
     def _allowed(self) -> bool:
         now = anyio.current_time()
         self._spare = min(MOST_AT_ONCE, self._spare + (now - self._counted_at) * PER_SECOND)
         self._counted_at = now
         return self._spare >= 1
+
+
+class Progress(Reports):
+    """The same for progress, in the shape that the SDK calls."""
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        """Take one report and hand it on, if that is not being done."""
+        if self.take(progress, total, message):
+            await self.hand_on()

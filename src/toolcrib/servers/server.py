@@ -112,6 +112,11 @@ class McpServer:
         """Whether it claimed a capability, such as `resources`, when it was listed last; None while it never was."""
         return self.offering.claims(capability)
 
+    @property
+    def asks_midway(self) -> bool:
+        """Whether the server may ask something while a request is under way: it speaks the handshake era."""
+        return self.snapshot is not None and not self.snapshot.modern
+
     async def follow(self, uri: str, context: RequestContext, on_start: Callable[[], None]) -> None:
         """Be told when a resource changes, until cancelled. See `Line.follow`."""
         await self._line(context).follow(uri, self._timeout, on_start)
@@ -171,12 +176,17 @@ class McpServer:
         if context.timeout is None:
             context = replace(context, timeout=self._timeout)
         if method == "resources/read":
-            return await self._line(context).asked(method, params, context, self._timeout)
+            line = self._line(context)
+            with line.serving(context):
+                return await line.asked(method, params, context, self._timeout)
+
+        line = self._line(context)
 
         async def requesting(connection: "Connection") -> JsonObject:
             return await connection.request(method, params, context)
 
-        return await self._line(context).use(requesting)
+        with line.serving(context):
+            return await line.use(requesting)
 
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Connect if need be; a new connection lists the tools. See `Source.ensure`."""

@@ -9,7 +9,8 @@ from mcp_types import INTERNAL_ERROR, ClientCapabilities
 
 from toolcrib.catalog import ClientSide, JsonObject
 from toolcrib.errors import ProtocolError, ToolcribError
-from toolcrib.servers.asking import RELAYED, declared
+from toolcrib.servers.asking import declared, may_ask
+from toolcrib.servers.limits import Limits
 
 
 class CallerSession(ClientSession):
@@ -19,24 +20,30 @@ class CallerSession(ClientSession):
     a server sees what the client declared, and the two see each other's words.
 
     Args:
-        client: Who may be asked, as it is when it is asked; without one the session declares nothing and refuses.
+        client: Who may be asked, as it is when it is asked; without one the session refuses.
+        declares: Whose capabilities are declared; None declares none.
+        limits: The time limits of the connection's requests: they stand still while somebody is asked.
         options: See the base class.
     """
 
-    def __init__(self, client: Callable[[], ClientSide | None], **options: Any) -> None:
+    def __init__(
+        self, client: Callable[[], ClientSide | None], declares: ClientSide | None, limits: Limits, **options: Any
+    ) -> None:
         super().__init__(**options)
         self._client = client
-        self._declared = declared(client())
+        self._limits = limits
+        self._declared = declared(declares)
 
     def _build_capabilities(self, version: str) -> ClientCapabilities:
         return ClientCapabilities.model_validate(self._declared)
 
     async def _on_request(self, dctx: Any, method: str, params: Mapping[str, Any] | None) -> JsonObject:
         client = self._client()
-        if client is None or RELAYED.get(method) not in self._declared:
+        if client is None or not may_ask(client, method, params or {}):
             return await super()._on_request(dctx, method, params)
         try:
-            return await client.answer(method, dict(params or {}))
+            with self._limits.held():
+                return await client.answer(method, dict(params or {}))
         except ProtocolError as error:
             raise MCPError(error.rpc_code, error.rpc_message, error.data) from error
         except ToolcribError as error:
