@@ -60,7 +60,7 @@ class Parked:
         done: Set when it has ended.
         told: Whether anybody got the outcome.
         questions: What is asked while it is under way, of a client that comes back with the answers.
-        scope: It runs in it.
+        scope: It runs in it, once it is on its way.
         listeners: Those who are there and want progress.
         waiting: How many wait for what becomes of it.
     """
@@ -77,10 +77,15 @@ class Parked:
     done: anyio.Event = field(default_factory=anyio.Event)
     told: bool = False
     questions: Questions | None = None
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    scope: anyio.CancelScope | None = None
     listeners: list[OnProgress] = field(default_factory=list[OnProgress])
     waiting: int = 0
     id: str = field(default_factory=lambda: secrets.token_hex(8))
+
+    def cancel(self) -> None:
+        """Give it up, if it is on its way."""
+        if self.scope is not None:
+            self.scope.cancel()
 
     async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
         """Tell those who are there; one whose connection broke is no trouble of the call's."""
@@ -254,13 +259,13 @@ class Parking:
                 await questions.news()
         except anyio.get_cancelled_exc_class():
             if parked.waiting == 1 and parked.pending is None:
-                parked.scope.cancel()
+                parked.cancel()
             raise
         return None
 
     async def _run(self, parked: Parked, options: Options) -> None:
         try:
-            with parked.scope:
+            with anyio.CancelScope() as parked.scope:
                 parked.outcome = await parked.send(options)
             if parked.scope.cancelled_caught:
                 parked.error = DeniedError(f"The call of {parked.call.target} was given up.")
@@ -283,7 +288,7 @@ class Parking:
                 if parked.sent and not parked.done.is_set():
                     if parked.questions is None or not parked.questions.open:
                         continue
-                    parked.scope.cancel()  # nobody came back with the answer
+                    parked.cancel()  # nobody came back with the answer
                 if self.on_expired is not None and not parked.sent:
                     await self.on_expired(parked)
                 self.drop(parked)

@@ -59,10 +59,11 @@ async def test_what_a_server_asks_is_answered_by_the_client(relay: Any, way: str
 async def test_a_client_is_asked_for_nothing_that_it_has_not_declared(relay: Any, way: str) -> None:
     only_roots = {"list_roots_callback": relay.user.roots}
 
-    try:
-        text = await said(relay, way, "ask_model", **only_roots)
-    except MCPError as error:
-        text = error.error.message
+    async with relay.connect("all" if way == "direct" else "discover", **only_roots) as client:
+        try:
+            text = (await client.call_tool(*called(way, "ask_model"))).content[0].text
+        except MCPError as error:
+            text = error.error.message
 
     assert "word" not in text
     assert relay.user.asked == []
