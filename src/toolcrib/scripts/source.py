@@ -51,6 +51,7 @@ class SavedScripts:
 
     id = SAVED_SCRIPTS
     description = "Scripts that were saved here"
+    asks_midway = True
 
     def __init__(
         self,
@@ -105,6 +106,10 @@ class SavedScripts:
             if effect in found:
                 return effect
         return "read"
+
+    def offers(self, capability: str) -> bool:
+        """Whether it offers what a capability stands for: tools alone."""
+        return capability == "tools"
 
     async def ensure(self, context: RequestContext = NO_CONTEXT) -> None:
         """Nothing to do: whoever holds this source follows the folder."""
