@@ -251,6 +251,22 @@ class DirectSettings(_Model):
     result_budget: Annotated[int, Field(ge=1_000, strict=True)] | None = None
 
 
+class PriceSettings(_Model):
+    """What a model's tokens cost, by the million, in any one currency.
+
+    Attributes:
+        input: Of requests.
+        output: Of answers.
+        cached_input: Of requests, what came out of the vendor's cache; null where that is not cheaper.
+        cache_write: Of requests, what went into the cache; null where that costs nothing more.
+    """
+
+    input: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    output: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    cached_input: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    cache_write: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
 class SmallModelSettings(_Model):
     """The `small_model` object of the settings, for which a text stands that is its `model`: a language model for small
     chores.
@@ -301,6 +317,7 @@ class Settings(_Model):
         split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
         resources: Whether the model also gets tools that list and read the servers' resources.
         scripts: What models may write scripts in.
+        prices: What tokens cost, by the model's name or by `provider:model`.
         small_model: A model that chooses among hits for searches, and extracts for scripts.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
             `search_tools`.
@@ -335,6 +352,7 @@ class Settings(_Model):
     resources: Annotated[bool, Field(strict=True)] = False
     scripts: ScriptSettings = ScriptSettings()
     small_model: SmallModelSettings = SmallModelSettings()
+    prices: Mapping[str, PriceSettings] = {}
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300
     store: Annotated[str, Field(repr=False)] = ""
     journal: JournalSettings = JournalSettings()

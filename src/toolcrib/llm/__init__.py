@@ -1,6 +1,6 @@
 """Models of any vendor with the tools of a crib: `LlmClient`."""
 
-from toolcrib.llm.account import Account
+from toolcrib.llm.account import Account, Price, Spent
 from toolcrib.llm.choice import chosen_surface
 from toolcrib.llm.client import LlmClient
 from toolcrib.llm.conversation import Conversation
@@ -51,6 +51,7 @@ __all__ = [
     "LlmToolMetadata",
     "MCPLlm",
     "Message",
+    "Price",
     "Provider",
     "ProviderAuthError",
     "ProviderBusyError",
@@ -59,6 +60,7 @@ __all__ = [
     "ProviderModel",
     "Request",
     "ScriptedProvider",
+    "Spent",
     "Text",
     "TextDelta",
     "ThinkingDelta",

@@ -2,12 +2,13 @@
 
 import json
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass
+from operator import mul
 
 from toolcrib.catalog import JsonObject
-from toolcrib.llm.messages import Message, ToolResult, message_to_json
-from toolcrib.llm.provider import Request, ToolSpec
+from toolcrib.llm.messages import Message, Part, Role, ToolResult, ToolUse, message_to_json
+from toolcrib.llm.provider import NO_USAGE, Request, ToolSpec, Usage
 from toolcrib.llm.results import as_text, media_of, text_block
 from toolcrib.tokens import BYTES_PER_TOKEN, count_tokens
 
@@ -26,17 +27,68 @@ class Account:
         tools: The tools that the model was told of.
         messages: Words and calls of the conversation.
         results: Results of calls in it.
+        saved: What the surface saved in this request against telling of all tools with their whole definitions, what
+            searching and mending took counted in: a request that only answers a search or a mistake saves nothing,
+            and costs all of itself. Negative where the surface cost more.
     """
 
     system: int = 0
     tools: int = 0
     messages: int = 0
     results: int = 0
+    saved: int = 0
 
     @property
     def total(self) -> int:
         """All parts together."""
         return self.system + self.tools + self.messages + self.results
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model's tokens cost, in any one currency, by the million.
+
+    Attributes:
+        input: Of the request.
+        output: Of the answer, reasoning included.
+        cached_input: Of the request, what came out of the vendor's cache; None where that is not cheaper.
+        cache_write: Of the request, what went into the cache; None where that costs nothing more.
+    """
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    cache_write: float | None = None
+
+    def of(self, usage: Usage) -> float:
+        """What a vendor's count comes to."""
+        read = self.input if self.cached_input is None else self.cached_input
+        write = self.input if self.cache_write is None else self.cache_write
+        plain = usage.input - usage.cache_read - usage.cache_write
+        tokens = (plain, usage.cache_read, usage.cache_write, usage.output)
+        return sum(map(mul, tokens, (self.input, read, write, self.output))) / 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What a conversation took so far.
+
+    Attributes:
+        requests: Requests to the model.
+        usage: Tokens as the vendor counted.
+        saved: See `Account.saved`, of all requests together.
+        cost: Of those requests whose model has a price; None while there is none.
+    """
+
+    requests: int = 0
+    usage: Usage = NO_USAGE
+    saved: int = 0
+    cost: float | None = None
+
+    def and_of(self, usage: Usage, saved: int, cost: float | None) -> "Spent":
+        """With one request more."""
+        both = [each for each in (self.cost, cost) if each is not None]
+        return Spent(self.requests + 1, self.usage + usage, self.saved + saved, sum(both) if both else None)
 
 
 class Accountant:
@@ -59,6 +111,23 @@ class Accountant:
         tools = self._once(request.tools, lambda: (tools_tokens(request.tools), 0))[0]
         system = count_tokens(request.system) if request.system else 0
         return Account(system, tools, sum(words for words, _ in counts), sum(results for _, results in counts))
+
+    def tokens_of(self, request: Request, calls: Set[str]) -> int:
+        """Tokens of some calls in a request, with their results.
+
+        Args:
+            request: The request.
+            calls: Their ids.
+        """
+        spent = 0
+        for message in request.messages:
+            for part in message.parts:
+                if isinstance(part, ToolUse | ToolResult) and part.id in calls:
+                    spent += sum(self._once(part, lambda part=part, role=message.role: self._part(role, part)))
+        return spent
+
+    def _part(self, role: Role, part: Part) -> tuple[int, int]:
+        return _message_tokens(Message(role, (part,)), media=self._media)
 
     def _once(self, thing: object, count: Callable[[], tuple[int, int]]) -> tuple[int, int]:
         """What was counted of this very object; it is held, so that no other gets its id."""

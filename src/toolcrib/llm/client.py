@@ -10,7 +10,7 @@ import anyio
 
 from toolcrib.crib import Crib
 from toolcrib.errors import UsageError
-from toolcrib.llm.account import Accountant
+from toolcrib.llm.account import Accountant, Price
 from toolcrib.llm.choice import DEFAULT_SHARE, chosen_surface
 from toolcrib.llm.conversation import Conversation
 from toolcrib.llm.deferred import DeferredToolManager, crib_of
@@ -62,6 +62,7 @@ class LlmClient:
         threshold: Share of the model's window up to which all definitions are told, 0.01 to 0.05.
         native_search: On the surface `native`, whose search finds tools: `ours`, or the vendor's own, `platform`.
         resources: Give the model two tools that list and read what the servers offer to read, where one offers any.
+        prices: What tokens cost, by the model's name or by `provider:model`; None takes those of the configuration.
         trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
         guided: On the surface `search`, for small models: the order of steps is fixed, and the model is held to the
             names that were found and to the schema of the tool that it chose.
@@ -88,6 +89,7 @@ class LlmClient:
         threshold: float = DEFAULT_SHARE,
         native_search: NativeSearch = "ours",
         resources: bool = True,
+        prices: Mapping[str, Price] | None = None,
         trim: bool = False,
         guided: bool = False,
     ) -> None:
@@ -111,6 +113,7 @@ class LlmClient:
         self._threshold = threshold
         self._resources = resources
         self._native_search: NativeSearch = native_search
+        self._prices = prices
         self._system = system
         self._surfaces: dict[SurfaceName, Surface] = {}
         self._gates: dict[str, anyio.Semaphore] = {}
@@ -190,7 +193,8 @@ class LlmClient:
         # A lock would have to be released by the task that took it, which may not be the one that ends a stream.
         async with self._gates.setdefault(spoken.id, anyio.Semaphore(1)):
             surface = await self._surface(spoken)
-            exchange = Exchange(self._guide or self.provider, surface, spoken, self._limits, self._accountant)
+            price = self._price(surface.crib)
+            exchange = Exchange(self._guide or self.provider, surface, spoken, self._limits, self._accountant, price)
             async with aclosing(exchange.run(text)) as events:
                 async for event in events:
                     yield event
@@ -220,6 +224,15 @@ class LlmClient:
         if name not in self._surfaces:
             self._surfaces[name] = self._made(name, crib)
         return self._surfaces[name]
+
+    def _price(self, crib: Crib) -> Price | None:
+        """What the model's tokens cost, as the program or the configuration says."""
+        prices = self._prices
+        if prices is None:
+            configured = crib.config.settings.prices
+            prices = {name: Price(**each.model_dump()) for name, each in configured.items()}
+        name = self.provider.model
+        return prices.get(f"{self.provider.name}:{name}", prices.get(name))
 
     def _made(self, name: SurfaceName, crib: Crib) -> Surface:
         shared: _Shared = {"budget": self._budget, "resources": self._resources}

@@ -3,12 +3,14 @@
 import json
 import secrets
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any, cast
 
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import UsageError
+from toolcrib.llm.account import Spent
 from toolcrib.llm.messages import Message, message_from_json, message_to_json
-from toolcrib.llm.provider import ToolGroup, ToolSpec
+from toolcrib.llm.provider import ToolGroup, ToolSpec, Usage
 
 _VERSION = 1
 _FLAGS = ("deferred", "searches", "hosted")
@@ -30,6 +32,9 @@ class Conversation:
         tools: What the model is told of; None until the first request.
         surface: How it was told; empty until the first request.
         segment: How often the conversation was cut at its beginning.
+        whole: Tokens of the definitions of all tools there were at the first request, as `all` would tell of them.
+        aside: Ids of the calls that looked for tools or were mistaken, which `all` would not have needed.
+        spent: What it took so far.
     """
 
     def __init__(self, system: str = "", *, key: str | None = None) -> None:
@@ -38,6 +43,9 @@ class Conversation:
         self.tools: tuple[ToolSpec, ...] | None = None
         self.surface = ""
         self.segment = 0
+        self.whole = 0
+        self.aside: set[str] = set()
+        self.spent = Spent()
         self._messages: list[Message] = []
 
     @property
@@ -74,6 +82,9 @@ class Conversation:
             "system": self.system,
             "surface": self.surface,
             "segment": self.segment,
+            "whole": self.whole,
+            "aside": sorted(self.aside),
+            "spent": asdict(self.spent),
             "tools": None if self.tools is None else [_tool_to_json(tool) for tool in self.tools],
             "messages": [message_to_json(message) for message in self._messages],
         }
@@ -92,6 +103,8 @@ class Conversation:
             conversation.surface, conversation.segment = value["surface"], value["segment"]
             tools = cast("Iterable[Mapping[str, Any]] | None", value["tools"])
             conversation.tools = None if tools is None else tuple(_tool_from_json(tool) for tool in tools)
+            conversation.whole, conversation.aside = value.get("whole", 0), set(value.get("aside", ()))
+            conversation.spent = _spent_from_json(value.get("spent") or {})
             conversation.add(*(message_from_json(message) for message in value["messages"]))
         except (KeyError, TypeError) as error:
             raise UsageError(f"That is no stored conversation: {type(error).__name__} {error}.") from None
@@ -115,6 +128,11 @@ class Conversation:
         if not isinstance(value, dict):
             raise UsageError("That is no stored conversation: it is no JSON object.")
         return cls.from_json(cast("JsonObject", value))
+
+
+def _spent_from_json(value: Mapping[str, Any]) -> Spent:
+    usage = Usage(**cast("Mapping[str, int]", value.get("usage") or {}))
+    return Spent(value.get("requests", 0), usage, value.get("saved", 0), value.get("cost"))
 
 
 def _tool_to_json(tool: ToolSpec) -> JsonObject:

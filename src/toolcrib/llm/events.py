@@ -67,10 +67,12 @@ class TurnEnded:
     Attributes:
         usage: What it took, as the vendor counted.
         account: What the request consisted of, in tokens.
+        cost: What it cost; None where the model has no price.
     """
 
     usage: Usage
     account: Account
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,7 @@ class ChatResponse:
         ended: How it ended.
         accounts: What each request consisted of.
         detail: What the vendor says of a refusal.
+        cost: Of all turns together; None where the model has no price.
     """
 
     text: str
@@ -107,6 +110,12 @@ class ChatResponse:
     ended: Ended = "answered"
     accounts: tuple[Account, ...] = ()
     detail: str = ""
+    cost: float | None = None
+
+    @property
+    def saved(self) -> int:
+        """What the surface saved, in tokens; see `Account.saved`."""
+        return sum(account.saved for account in self.accounts)
 
 
 ClientEvent = TextDelta | ThinkingDelta | ToolStarted | ToolEnded | TurnEnded | Trimmed | ChatResponse

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import anyio
 
 from toolcrib.broker import Caller
-from toolcrib.llm.account import Accountant, roughly
+from toolcrib.llm.account import Account, Accountant, Price, roughly
 from toolcrib.llm.conversation import Conversation
 from toolcrib.llm.events import ChatResponse, ClientEvent, Ended, ToolCall, ToolEnded, ToolStarted, Trimmed, TurnEnded
 from toolcrib.llm.messages import Message, Part, ToolResult, ToolUse, user
@@ -23,7 +23,7 @@ from toolcrib.llm.provider import (
     Turn,
 )
 from toolcrib.llm.results import text_block
-from toolcrib.llm.surfaces.base import Answer, Surface
+from toolcrib.llm.surfaces.base import FINDING, Answer, Surface
 
 MOST_SIDE_ROUNDS = 10
 """Rounds made only of looking things up and mending calls; they don't count as rounds."""
@@ -67,6 +67,7 @@ class Exchange:
         conversation: Takes the messages.
         limits: What the exchange may take.
         accountant: Counts requests.
+        price: What the model's tokens cost, where that is known.
     """
 
     provider: Provider
@@ -74,12 +75,14 @@ class Exchange:
     conversation: Conversation
     limits: Limits
     accountant: Accountant
+    price: Price | None = None
     _aside: list[Message] = field(default_factory=list[Message], init=False)
     _mistakes: Counter[str] = field(default_factory=Counter[str], init=False)
     _calls: list[ToolCall] = field(default_factory=list[ToolCall], init=False)
     _accounts: list[TurnEnded] = field(default_factory=list[TurnEnded], init=False)
     _rounds: int = field(default=0, init=False)
     _side_rounds: int = field(default=0, init=False)
+    _looked: bool = field(default=False, init=False)
 
     async def run(self, question: str) -> AsyncGenerator[ClientEvent]:
         """Ask, call, and ask again until there is an answer; a `ChatResponse` comes last.
@@ -91,6 +94,7 @@ class Exchange:
         if self.conversation.tools is None:
             self.conversation.tools = await self.surface.tools(caller)
             self.conversation.surface = self.surface.name
+            self.conversation.whole = await self.surface.whole(caller)
         asked = user(question)
         self.conversation.add(asked)
         try:
@@ -152,7 +156,10 @@ class Exchange:
             return
         if turn is None:
             raise BrokenAnswerError(self.provider.name, "The answer of the model broke off.", hint="Ask again.")
-        self._accounts.append(TurnEnded(turn.usage, account))
+        account = replace(account, saved=self._saved(request, account))
+        cost = None if self.price is None else self.price.of(turn.usage)
+        self._accounts.append(TurnEnded(turn.usage, account, cost))
+        self.conversation.spent = self.conversation.spent.and_of(turn.usage, account.saved, cost)
         yield turn
 
     def _told_apart(self, turn: Turn) -> Turn:
@@ -168,6 +175,14 @@ class Exchange:
             else:
                 parts.append(part)
         return replace(turn, message=Message(turn.message.role, tuple(parts)))
+
+    def _saved(self, request: Request, account: Account) -> int:
+        """What the surface saved in a request; see `Account.saved`."""
+        if self.conversation.surface == "all":
+            return 0
+        if self._looked:
+            return -account.total
+        return self.conversation.whole - account.tools - self.accountant.tokens_of(request, self.conversation.aside)
 
     @property
     def _used_up(self) -> bool:
@@ -286,6 +301,9 @@ class Exchange:
             self._aside[:] = [*self._aside, message, results]
         else:
             self._settle(message, results)
+        finding = [answer for answer in answers if answer.kind == "mistaken" or answer.result.name in FINDING]
+        self.conversation.aside |= {answer.result.id for answer in finding}
+        self._looked = len(finding) == len(answers)
         if counts:
             self._rounds += 1
         else:
@@ -299,7 +317,11 @@ class Exchange:
     def _response(self, turn: Turn, ended: Ended) -> ChatResponse:
         usage = sum((each.usage for each in self._accounts), NO_USAGE)
         accounts = tuple(each.account for each in self._accounts)
-        return ChatResponse(turn.message.text, tuple(self._calls), usage, self._rounds, ended, accounts, turn.detail)
+        costs = [each.cost for each in self._accounts if each.cost is not None]
+        cost = sum(costs) if costs else None
+        return ChatResponse(
+            turn.message.text, tuple(self._calls), usage, self._rounds, ended, accounts, turn.detail, cost
+        )
 
 
 def _given_up(use: ToolUse) -> ToolResult:

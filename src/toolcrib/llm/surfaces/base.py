@@ -5,15 +5,26 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from toolcrib.broker import Caller, InvalidArgumentsError, Options
+import anyio.to_thread
+
+from toolcrib.broker import Caller, InvalidArgumentsError, Options, Principal
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import Crib
 from toolcrib.errors import AmbiguousNameError, ServerError, ToolcribError, UnknownToolError, UsageError, shown
+from toolcrib.llm.account import tool_tokens
 from toolcrib.llm.messages import ToolResult, ToolUse
 from toolcrib.llm.provider import ToolSpec
 from toolcrib.llm.results import blocks_for_model, text_block
-from toolcrib.metatools import LIST_RESOURCES, READ_RESOURCE, MetaTools, error_text, resource_tools
-from toolcrib.schema import ValidationResult
+from toolcrib.metatools import (
+    GET_TOOL_DETAILS,
+    LIST_RESOURCES,
+    READ_RESOURCE,
+    SEARCH_TOOLS,
+    MetaTools,
+    error_text,
+    resource_tools,
+)
+from toolcrib.schema import ValidationResult, WireNames
 
 SurfaceName = Literal["all", "deferred", "search", "native"]
 
@@ -21,6 +32,9 @@ Kind = Literal["called", "looked", "mistaken"]
 """What a call came to: a tool was called, or the call was refused for good; something was looked up; it could not
 be made as it was written, and may be mended."""
 
+
+FINDING = (SEARCH_TOOLS, GET_TOOL_DETAILS)
+"""What finds tools, and would not be called if all were told of."""
 
 RESOURCE_TOOLS = (LIST_RESOURCES, READ_RESOURCE)
 
@@ -65,6 +79,7 @@ class Surface(ABC):
         self.budget = budget
         self.meta = MetaTools(crib)
         self._resources = resources
+        self._whole: dict[Principal, tuple[int, int]] = {}
 
     @abstractmethod
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
@@ -73,6 +88,20 @@ class Surface(ABC):
     @abstractmethod
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """Make a call, whatever is wrong with it: never raises for what a model has written, or a server done."""
+
+    async def whole(self, caller: Caller) -> int:
+        """Tokens of the definitions of all tools that the caller may know of, as the surface `all` tells of them."""
+        version = self.crib.registry.version
+        if self._whole.get(caller.principal, (-1, 0))[0] != version:
+            tools = await self.crib.tools(caller=caller)
+            names = WireNames(tool.id for tool in tools)
+
+            def count() -> int:
+                told = (ToolSpec(names.name_of(tool.id), tool.description, tool.input_schema) for tool in tools)
+                return sum(map(tool_tokens, told))
+
+            self._whole[caller.principal] = (version, await anyio.to_thread.run_sync(count))
+        return self._whole[caller.principal][1]
 
     async def resource_tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """What lists and reads resources, where a server that the caller may know of claims to have some."""
