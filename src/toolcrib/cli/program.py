@@ -25,6 +25,7 @@ COMMANDS = {
     "call": "Call a tool.",
     "run": "Run a script over the tools.",
     "scripts": "Save scripts under names, as tools; list, show, run and remove them.",
+    "chat": "Talk with a model that has the tools.",
     "tokens": "Count what the tools cost a model, with and without Toolcrib.",
     "approve": "List the calls that wait for an approval; approve or deny them.",
     "journal": "Show the calls that were made, and what became of them.",

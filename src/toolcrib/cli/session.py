@@ -88,18 +88,21 @@ def resting(config: Config, *, lists: bool = False) -> Config:
     return replace(config, servers=servers)
 
 
-def open_crib(config: Config, *, lists: bool = False, approver: "Approver | None" = None) -> "Crib":
+def open_crib(
+    config: Config, *, lists: bool = False, lists_first: bool = False, approver: "Approver | None" = None
+) -> "Crib":
     """A crib for one command: what starts on request is there, since the user asks, and nothing else is started.
 
     Args:
         config: The configuration.
         lists: See `resting`.
+        lists_first: Whether servers that were never listed are, once something is looked for.
         approver: Asked where the policy wants to be asked.
     """
     from toolcrib.crib import Crib
 
     crib = Crib.open(
-        resting(config, lists=lists), approver=approver, lists_first=False, small_model=small_model(config)
+        resting(config, lists=lists), approver=approver, lists_first=lists_first, small_model=small_model(config)
     )
     keep_out(crib.secrets)
     return crib

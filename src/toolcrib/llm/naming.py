@@ -36,6 +36,7 @@ _OWN = {
     "anthropic": ("toolcrib.llm.providers.anthropic", "AnthropicProvider", "anthropic"),
     "openai": ("toolcrib.llm.providers.openai_responses", "OpenAIProvider", "openai"),
     "openai-chat": ("toolcrib.llm.providers.openai_chat", "ChatProvider", "openai"),
+    "script": ("toolcrib.llm.scripted", "script_of", ""),
     "gemini": ("toolcrib.llm.providers.gemini", "GeminiProvider", "gemini"),
 }
 """Module, class and extra by the provider's name."""

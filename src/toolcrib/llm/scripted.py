@@ -2,10 +2,14 @@
 
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable
-from typing import Any
+from itertools import cycle
+from pathlib import Path
+from typing import Any, cast
 
 from toolcrib.catalog import JsonObject
+from toolcrib.errors import UsageError, shown
 from toolcrib.llm.messages import Message, Text, ToolUse, message_to_json
+from toolcrib.llm.naming import LlmConfiguration
 from toolcrib.llm.provider import ProviderError, ProviderEvent, Request, TextDelta, Traits, Turn, Usage
 from toolcrib.schema.ids import short_hash
 from toolcrib.tokens import count_tokens
@@ -85,6 +89,38 @@ class ScriptedProvider:
         tokens = count_tokens(json.dumps(self.payload(request), ensure_ascii=False))
         message = Message("assistant", tuple(parts))
         return Turn(message, "tool_use" if message.uses else "end", Usage(input=tokens, output=1))
+
+
+def script_of(configuration: LlmConfiguration) -> ScriptedProvider:
+    """A model that follows a script of a file, for trying things out: no language model, and no network.
+
+    Args:
+        configuration: Its `model` is the file: a JSON list of what to do, turn by turn. A text is said; an object with
+            `name` and `arguments` is a call, and a list of those are the calls of one turn. At its end, it begins anew.
+
+    Raises:
+        UsageError: The file can't be read, or is none.
+    """
+    path = Path(configuration.model)
+    try:
+        steps = json.loads(path.read_text(encoding="utf-8"))
+        script = [_step(each) for each in steps]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UsageError(
+            f"The script {shown(str(path))} can't be read: {type(error).__name__} {error}.",
+            hint='It is a JSON list of texts and of calls: {"name": …, "arguments": {…}}.',
+        ) from None
+    return ScriptedProvider(cycle(script) if script else (), name="script")
+
+
+def _step(value: Any) -> Step:
+    match value:
+        case str():
+            return value
+        case list():
+            return tuple(use(each["name"], each.get("arguments")) for each in cast("list[Any]", value))
+        case _:
+            return use(value["name"], value.get("arguments"))
 
 
 def use(name: str, arguments: "dict[str, Any] | None" = None, *, call_id: str = "") -> ToolUse:

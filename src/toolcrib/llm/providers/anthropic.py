@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from anthropic import NOT_GIVEN, APIConnectionError, APIError, APIStatusError, APITimeoutError, AsyncAnthropic
 
 from toolcrib.catalog import JsonObject
+from toolcrib.errors import UsageError
 from toolcrib.llm.messages import Kept, Message, Part, Text, ToolResult, ToolUse
 from toolcrib.llm.naming import LlmConfiguration
 from toolcrib.llm.provider import (
@@ -63,6 +64,9 @@ class AnthropicProvider:
         thinking: The API's `thinking` member; None leaves it out.
         tool_search: How the API searches, where it does so itself: by words, or by regular expressions.
         max_retries: How often the SDK repeats a request that failed for a while.
+
+    Raises:
+        UsageError: There is no key.
     """
 
     def __init__(
@@ -81,6 +85,8 @@ class AnthropicProvider:
         self._client = AsyncAnthropic(
             api_key=configuration.api_key, base_url=configuration.base_url, max_retries=max_retries, timeout=waits
         )
+        if not (self._client.api_key or self._client.auth_token or self._client.credentials):
+            raise UsageError("There is no key for Anthropic's API.", hint="Set ANTHROPIC_API_KEY.")
 
     @property
     def name(self) -> str:
