@@ -12,7 +12,7 @@ from toolcrib.crib.shared import SharedStore
 from toolcrib.errors import StoreError
 from toolcrib.sandbox import Language, Limits, Sandbox
 from toolcrib.schema import example_call, signature
-from toolcrib.schema.stubs import StubTool, python_stubs
+from toolcrib.schema.stubs import StubTool, python_stubs, typescript_stubs
 from toolcrib.scripts import Backends, EarlierCall, Naming, Runs, ScriptRunner
 
 if TYPE_CHECKING:
@@ -105,15 +105,16 @@ def _deno(language: Language) -> Sandbox:
 def _stubs(
     seen: SeenShapes, caller: Caller, tools: Sequence[Tool], flat: Mapping[str, Tool], language: Language
 ) -> str:
-    """The types of what a script names; only scripts of Python are checked against them."""
-    if language != "python":
+    """The types of what a script names; scripts of JavaScript are not checked against any."""
+    if language == "javascript":
         return ""
     named = {tool.id: tool for tool in (*tools, *flat.values())}
     typed = (
         StubTool(each.id, each.input_schema, each.output_schema, each.description, seen.of(each.id, caller.principal))
         for each in named.values()
     )
-    return python_stubs(typed, {name: tool.id for name, tool in flat.items()})
+    make = python_stubs if language == "python" else typescript_stubs
+    return make(typed, {name: tool.id for name, tool in flat.items()})
 
 
 class _Door:

@@ -7,8 +7,8 @@ valid script, and then nothing of it runs.
 
 import re
 
-_HEAD = "export default async function () { "
-_TAIL = "\n}"
+HEAD = "export default async function () { "
+TAIL = "\n}"
 _NO_EXPRESSION = re.compile(
     r"(?:const|let|var|if|for|while|do|switch|try|catch|finally|return|throw|function|async\s+function|class|interface"
     r"|type|enum|declare|namespace|import|export|break|continue|else|case|default|abstract|@)\b|[})\].,;:?*/%&|^=<>+-]"
@@ -21,9 +21,9 @@ _GOES_ON = ("=", "+", "-", "*", "/", "%", "&", "|", "^", "?", ":", ",", ".", "<"
 
 def forms(code: str) -> list[str]:
     """The forms of a script, the likeliest first."""
-    plain = f"{_HEAD}{code}{_TAIL}"
+    plain = f"{HEAD}{code}{TAIL}"
     at = _last_statement(code)
-    return [plain] if at is None else [f"{_HEAD}{code[:at]}return {code[at:]}{_TAIL}", plain]
+    return [plain] if at is None else [f"{HEAD}{code[:at]}return {code[at:]}{TAIL}", plain]
 
 
 def _last_statement(code: str) -> int | None:

@@ -7,6 +7,7 @@ from toolcrib.errors import SandboxError
 from toolcrib.sandbox.contract import Description, Finding, Names, OnCall, OnOutput, Outcome, Sandbox
 from toolcrib.sandbox.deno.forms import forms
 from toolcrib.sandbox.deno.text import look_through
+from toolcrib.sandbox.deno.types import TypeServer
 from toolcrib.sandbox.deno.walls import Start, starts
 from toolcrib.sandbox.driver import drive
 from toolcrib.sandbox.engine import Past
@@ -38,7 +39,7 @@ class DenoSandbox(Sandbox):
     """Runs scripts in Deno, each in a process of its own with every permission off.
 
     Args:
-        language: What scripts are written in; types are taken out of TypeScript, not checked.
+        language: What scripts are written in; types of TypeScript are checked, and taken out to run it.
         scripts: How many may run at once; further ones wait.
         wall: `auto` adds bubblewrap where it works; `bubblewrap` insists; `none` does without.
     """
@@ -56,6 +57,7 @@ class DenoSandbox(Sandbox):
         self._crew: LineCrew | None = None
         self._starting = asyncio.Lock()
         self._start: Start | None = None
+        self._types: TypeServer | None = None
 
     @property
     def description(self) -> Description:
@@ -67,7 +69,8 @@ class DenoSandbox(Sandbox):
             wall = f"{wall} ({self._start.reason})"
         names = {"typescript": "TypeScript", "javascript": "JavaScript"}
         dialect = DIALECT.format(language=names[self._language])
-        return Description(self._language, self._language, dialect, wall, HOLDS_NOT)
+        checks = self._language == "typescript"
+        return Description(self._language, self._language, dialect, wall, HOLDS_NOT, checks_types=checks)
 
     async def start(self) -> None:
         """As `Sandbox.start`."""
@@ -88,6 +91,8 @@ class DenoSandbox(Sandbox):
                 await crew.aclose()
                 continue
             crew.prepare()
+            if self._language == "typescript":
+                self._types = TypeServer(start)
             return
         if self._start:
             await asyncio.to_thread(self._start.remove)
@@ -100,18 +105,26 @@ class DenoSandbox(Sandbox):
     async def aclose(self) -> None:
         """As `Sandbox.aclose`."""
         crew, self._crew = self._crew, None
+        types, self._types = self._types, None
+        if types is not None:
+            await types.aclose()
         if crew is not None:
             await crew.aclose()
         if self._start is not None:
             await asyncio.to_thread(self._start.remove)
 
     async def check(self, code: str, names: Names) -> list[Finding]:
-        """As `Sandbox.check`: syntax, tools that there aren't, calls never awaited; types are not looked at."""
+        """As `Sandbox.check`: syntax, tools that there aren't, calls never awaited; types where there are stubs."""
         outcome = await self._driven(code, Names(), _never, DEFAULT_LIMITS, None, check=True)
         fault = outcome.fault
         if fault is not None:
             return [Finding(fault.line or 1, 0, "syntax", fault.message)]
-        return look_through(code, names)
+        findings = look_through(code, names)
+        if self._types is None or not names.stubs:
+            return findings
+        seen = {finding.line for finding in findings}
+        findings += [each for each in await self._types.check(code, names.stubs) if each.line not in seen]
+        return sorted(findings, key=lambda finding: (finding.line, finding.column))
 
     async def run(
         self,

@@ -33,6 +33,7 @@ class Start:
 
     Attributes:
         argv: What is started.
+        language_server: What is started to look at types.
         env: All of its environment.
         folder: Its own, made for it.
         wall: What stands around it; empty for nothing but Deno.
@@ -40,6 +41,7 @@ class Start:
     """
 
     argv: tuple[str, ...]
+    language_server: tuple[str, ...]
     env: dict[str, str]
     folder: Path
     wall: str
@@ -77,11 +79,15 @@ def starts(wanted: str) -> list[Start]:
     found: list[Start] = []
     bwrap, reason = usable() if wanted != "none" else ("", "")
     if bwrap:
-        argv = (*bounded, bwrap, *_jail(deno, folder, env), "--", *program)
-        found.append(Start(argv, {}, folder, "bubblewrap", ""))
+        around = (*bounded, bwrap, *_jail(deno, folder, env), "--")
+        found.append(Start((*around, *program), (*around, *_looks(deno)), {}, folder, "bubblewrap", ""))
     if wanted != "bubblewrap":
-        found.append(Start((*bounded, *program), env, folder, "", reason))
+        found.append(Start((*bounded, *program), (*bounded, *_looks(deno)), env, folder, "", reason))
     return found
+
+
+def _looks(deno: str) -> tuple[str, ...]:
+    return (deno, "lsp", "--quiet")
 
 
 def _deno() -> str:
