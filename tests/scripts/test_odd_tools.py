@@ -51,6 +51,37 @@ said"""
     assert source.sent == [{"depth": depth}]
 
 
+async def test_a_value_that_is_an_image_comes_back_as_one(tmp_path: Path) -> None:
+    image = {"type": "image", "mimeType": "image/png", "data": "AAAA"}
+    async with Crib.from_clients({}, state_dir=tmp_path) as crib:
+        await crib.scripts.save("drawn", f"[{image}]")
+        for code in (f"{image}", f"[{image}]", "await scripts.drawn()"):
+            result = await MetaTools(crib).call("run_code", {"code": code})
+            assert result["content"][:-1] == [image], code
+        result = await MetaTools(crib).call("call_tool", {"name": "scripts.drawn", "arguments": {}})
+        assert (result["content"][:-1], "structuredContent" in result) == ([image], False)
+        plain = await MetaTools(crib).call("run_code", {"code": "[{'type': 'bug'}]"})
+    assert plain["content"][0] == {"type": "text", "text": '[{"type":"bug"}]'}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("{}['a']", "Print the keys first"),
+        ("x = json.loads('{}')\nx.text", "value['text']"),
+        ("x = json.loads('5')\nx['a']", "print it first"),
+        ("while True:\n    pass", "split the work"),
+        ("for _ in range(5):\n    await search_tools('x')", "Get more with each call"),
+    ],
+)
+async def test_a_failure_says_what_to_do(tmp_path: Path, code: str, told: str) -> None:
+    config = {"mcpServers": {}, "toolcrib": {"scripts": {"seconds": 0.5, "calls": 3}}}
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        outcome = await crib.run_code(code)
+    assert outcome.fault is not None, outcome
+    assert told in outcome.fault.hint
+
+
 async def test_what_is_hidden_in_a_block_that_a_script_shows_is_told(tmp_path: Path) -> None:
     hidden = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
     async with Crib.from_clients({}, state_dir=tmp_path) as crib:

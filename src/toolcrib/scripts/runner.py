@@ -18,6 +18,7 @@ from toolcrib.sandbox import Finding, Language, Limits, Outcome, Sandbox
 from toolcrib.scripts import extraction
 from toolcrib.scripts.calling import Door, ScriptCalls
 from toolcrib.scripts.extraction import extractions
+from toolcrib.scripts.hints import what_to_do
 from toolcrib.scripts.naming import Named, Naming
 from toolcrib.scripts.outcome import MadeCall, Purpose, RunOutcome
 from toolcrib.scripts.replaying import EarlierCall, Replay
@@ -367,6 +368,8 @@ def _told(run: str, code: str, language: Language, looked: _Looked, calls: Scrip
     fault, lines = outcome.fault, code.splitlines()
     if fault is not None and fault.source and fault.line and fault.line <= len(lines):
         fault = replace(fault, source=lines[fault.line - 1].strip()[:MOST_SOURCE])
+    if fault is not None:
+        fault = replace(fault, hint=what_to_do(fault))
     ended = {call.number for call in calls.made}
     given_up = [
         MadeCall(each.number, each.name, each.line, "unknown", "cancelled")

@@ -24,7 +24,7 @@ from toolcrib.scripts.outcome import RUN_META, Purpose, RunOutcome
 from toolcrib.scripts.reach import reach
 from toolcrib.scripts.runner import ScriptRunner
 from toolcrib.scripts.saved import SavedScript
-from toolcrib.scripts.telling import effects_line, run_result
+from toolcrib.scripts.telling import effects_line, run_result, value_blocks
 
 DEEPEST = 4
 """Saved scripts that may be at work inside each other."""
@@ -186,7 +186,7 @@ class SavedScripts:
         if outcome.ok and outcome.cut:
             told = f"The value of {script.name} is larger than {_LARGEST_VALUE:,} bytes, and so was not given whole."
             result = {**result, "content": [{"type": "text", "text": told}, result["content"][-1]], "isError": True}
-        elif outcome.ok and (caller.run or outcome.value is not None):
+        elif outcome.ok and (caller.run or (outcome.value is not None and not value_blocks(outcome))):
             result["structuredContent"] = outcome.value
         return result
 

@@ -2,10 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
 
+from toolcrib.broker import is_media
 from toolcrib.catalog import SAVED_SCRIPTS, JsonObject, to_line
 from toolcrib.hidden import visible
 from toolcrib.sandbox import Finding
+from toolcrib.schema.jsonvalues import is_object
 from toolcrib.scripts.outcome import MadeCall, RunOutcome
 
 _MOST_CALLS_TOLD = 40
@@ -29,6 +32,7 @@ def run_result(outcome: RunOutcome, again: Callable[[str], str] = run_again) -> 
     """
     texts = list(_texts(outcome, again))
     blocks: list[JsonObject] = [{"type": "text", "text": text} for text in texts[:-1]]
+    blocks += value_blocks(outcome)
     blocks += outcome.shown
     blocks.append({"type": "text", "text": texts[-1]})
     return {"content": blocks, "isError": not outcome.ok}
@@ -41,10 +45,18 @@ def _texts(outcome: RunOutcome, again: Callable[[str], str]) -> Iterator[str]:
     if outcome.output:
         cut = f"\n({outcome.output_cut:,} bytes of this were left out)" if outcome.output_cut else ""
         yield f"{_seen(outcome.output.rstrip())}{cut}"
-    if outcome.ok and outcome.value is not None:
+    if outcome.ok and outcome.value is not None and not value_blocks(outcome):
         value = outcome.value if isinstance(outcome.value, str) else to_line(outcome.value).decode()
         yield _seen(value) + (f"\n({outcome.cut})" if outcome.cut else "")
     yield "\n".join(_account(outcome, again))
+
+
+def value_blocks(outcome: RunOutcome) -> list[JsonObject]:
+    """The blocks that the value of a run is, where images or sounds are among them: those are not told as text."""
+    value = outcome.value if outcome.ok else None
+    blocks = cast("list[Any]", value if isinstance(value, list) else [value])
+    is_content = all(is_object(each) and isinstance(each.get("type"), str) for each in blocks)
+    return cast("list[JsonObject]", blocks) if is_content and any(map(is_media, blocks)) else []
 
 
 def _rejected(outcome: RunOutcome) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from toolcrib.broker.results.fit import NOT_KEPT_META, Fit, Handles, Whole
 from toolcrib.broker.results.kept import FOLDER, Kept, KeptResults, UnknownHandleError
 from toolcrib.broker.results.measuring import is_small
+from toolcrib.broker.results.media import is_media
 from toolcrib.broker.results.pages import Excerpt, Page
 from toolcrib.broker.results.preview import HANDLE_META
 from toolcrib.broker.results.seen import SEEN_FOLDER, Noticing, SeenShapes
@@ -33,6 +34,7 @@ __all__ = [
     "Whole",
     "content_of",
     "contents_as_blocks",
+    "is_media",
     "is_small",
     "parsed",
     "repeats_structure",
