@@ -121,6 +121,21 @@ async def test_a_configuration_names_it_with_key_and_address() -> None:
     assert "s3cret" not in repr(config)
 
 
+async def test_no_error_tells_the_key_whatever_the_vendor_says() -> None:
+    def make(given: LlmConfiguration) -> ScriptedProvider:
+        return ScriptedProvider([ProviderError("wordy", f"No such key: {given.api_key}.")])
+
+    register_provider("wordy", make)
+    settings = {"model": "wordy:m", "key": "${KEY}"}
+    config = config_from_mapping({"mcpServers": {}, "toolcrib": {"small_model": settings}})
+    small = small_model_of(config, Variables(environ={"KEY": "k-5f9a8b7c6d5e"}))
+    assert small is not None
+    with pytest.raises(ProviderError) as caught:
+        await small.answer("", "text", PERSON)
+    assert "No such key" in str(caught.value)
+    assert "k-5f9a8b7c6d5e" not in str(caught.value)
+
+
 async def test_a_text_is_short_for_the_model_alone_and_without_one_there_is_none() -> None:
     named = small_model_of(config_from_mapping({"toolcrib": {"small_model": "anthropic:claude"}}))
     assert named is not None

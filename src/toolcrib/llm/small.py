@@ -10,9 +10,11 @@ import anyio
 from toolcrib.catalog import JsonObject
 from toolcrib.config import Config, Variables
 from toolcrib.config.variables import Expander
+from toolcrib.errors import ToolcribError
 from toolcrib.llm.messages import user
 from toolcrib.llm.naming import LlmConfiguration, check_provider, provider_by_name
 from toolcrib.llm.provider import Provider, ProviderError, Request, ToolSpec, Turn
+from toolcrib.redact import Secrets
 from toolcrib.schema.jsonvalues import is_object
 from toolcrib.smallmodel import SmallModel
 
@@ -46,11 +48,15 @@ def small_model_of(config: Config, variables: Variables | None = None) -> SmallM
     def filled(name: str, text: str) -> str | None:
         return expander.expand(text, f"toolcrib.small_model.{name}") if text else None
 
+    secrets = Secrets()
+
     def made() -> Provider:
         given = LlmConfiguration("", filled("key", settings.key), filled("base_url", settings.base_url))
+        for name, value in (("api_key", given.api_key), ("base_url", given.base_url)):
+            secrets.add(value or "", name=name)
         return provider_by_name(settings.model, given)
 
-    return ProviderModel(made, settings.model, timeout=settings.timeout)
+    return ProviderModel(made, settings.model, timeout=settings.timeout, secrets=secrets)
 
 
 class ProviderModel:
@@ -61,15 +67,22 @@ class ProviderModel:
         provider: The provider, or what makes it when it is first asked.
         name: What it is called; empty takes the provider's own name.
         timeout: Seconds that one answer may take.
+        secrets: What no error tells, whatever a vendor says in it.
     """
 
     def __init__(
-        self, provider: Provider | Callable[[], Provider], name: str = "", *, timeout: float = TIMEOUT
+        self,
+        provider: Provider | Callable[[], Provider],
+        name: str = "",
+        *,
+        timeout: float = TIMEOUT,
+        secrets: Secrets | None = None,
     ) -> None:
         self._make: Callable[[], Provider] | None = provider if callable(provider) else None
         self._provider: Provider | None = None if callable(provider) else provider
         self._name = name
         self._timeout = timeout
+        self._secrets = secrets or Secrets()
         self._slots = anyio.Semaphore(_AT_ONCE)
 
     @property
@@ -90,7 +103,11 @@ class ProviderModel:
         tool = ToolSpec(_ANSWER, "Give the answer.", schema)
         request = Request((user(text),), task, (tool,), "required", MOST_OUTPUT)
         async with self._slots:
-            turn = await self._turn(request)
+            try:
+                turn = await self._turn(request)
+            except ToolcribError as error:
+                self._secrets.clean(error)
+                raise
         for use in turn.message.uses:
             if use.unreadable is not None:
                 return use.unreadable
