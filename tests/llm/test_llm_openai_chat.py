@@ -23,6 +23,7 @@ from toolcrib.llm import (
     ProviderAuthError,
     ProviderBusyError,
     ProviderError,
+    TextDelta,
     ThinkingDelta,
     Usage,
 )
@@ -97,6 +98,32 @@ async def test_the_ways_of_other_servers_are_understood(crib: Crib, calls: list[
     assert calls[2:] == [("ping", None)]
     ids = [call["id"] for message in double.bodies[2]["messages"] for call in message.get("tool_calls", [])]
     assert len(set(ids)) == 3
+
+
+WRITTEN = {
+    "bare": '{"name": "local__add", "arguments": {"a": 1, "b": 2}}',
+    "fenced": '```json\n{"name": "local__add", "parameters": {"a": 1, "b": 2}}\n```',
+    "in tags": ' <tool_call>\n{"name": "local__add", "arguments": "{\\"a\\": 1, \\"b\\": 2}"}\n</tool_call>',
+}
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN.keys())
+async def test_a_call_that_a_model_wrote_as_words_is_a_call(crib: Crib, calls: list[Any], written: str) -> None:
+    """As Qwen2.5-Coder writes it under llama.cpp, whose reader wants another form of it."""
+    async with client_over(crib, api.answer(written), api.answer("3")) as (client, double):
+        events = [event async for event in client.stream("1 + 2?")]
+    assert calls == [("add", (1, 2))]
+    assert [event.text for event in events if isinstance(event, TextDelta)] == ["3"]
+    assert double.bodies[1]["messages"][1]["tool_calls"][0]["function"]["name"] == "local__add"
+
+
+@pytest.mark.parametrize(
+    "words", ['{"name": "Ann"}', '{"name": "a", "arguments": {}, "b": 1}', "{ is a brace", "```\nls\n```", "[1]"]
+)
+async def test_other_words_that_begin_like_a_call_are_an_answer(crib: Crib, calls: list[Any], words: str) -> None:
+    async with client_over(crib, api.answer(words)) as (client, _):
+        response = await client.chat("say it")
+    assert (response.text, response.tool_calls, calls) == (words, (), [])
 
 
 async def test_members_that_only_the_server_understands_go_back_to_it(crib: Crib) -> None:

@@ -30,6 +30,7 @@ from toolcrib.llm.provider import (
 from toolcrib.llm.providers.openai_shared import provider_error, read_arguments, waits
 from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
 from toolcrib.llm.providers.windows import window_of
+from toolcrib.llm.providers.written_calls import WrittenCall
 from toolcrib.llm.results import as_text
 from toolcrib.schema.ids import short_hash
 
@@ -112,7 +113,9 @@ class ChatProvider:
 
     async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent]:
         """See `Provider.stream`."""
-        answer = _Answer(str(len(request.messages)))
+        # OpenAI's own models call tools by the API alone.
+        written = bool(request.tools) and request.tool_choice != "none" and not self._own
+        answer = _Answer(str(len(request.messages)), WrittenCall(expected=written))
         try:
             async with await self._client.chat.completions.create(**self.payload(request), stream=True) as chunks:
                 async for chunk in chunks:
@@ -123,6 +126,8 @@ class ChatProvider:
             if request.shape is not None and type(failed) is ProviderError and not failed.hint:
                 failed.hint = _NOT_HELD
             raise failed from error
+        for event in answer.rest():
+            yield event
         yield answer.turn()
 
     async def close(self) -> None:
@@ -133,8 +138,9 @@ class ChatProvider:
 class _Answer:
     """Puts an answer together from the chunks of its stream."""
 
-    def __init__(self, place: str) -> None:
+    def __init__(self, place: str, written: WrittenCall) -> None:
         self._place = place
+        self._written = written
         self._text: list[str] = []
         self._extra: JsonObject = {}
         self._calls: dict[int, JsonObject] = {}
@@ -150,6 +156,15 @@ class _Answer:
             delta = cast("JsonObject", choice.get("delta") or {})
             self._finish = choice.get("finish_reason") or self._finish
             yield from self._delta(delta)
+
+    def rest(self) -> Iterable[ProviderEvent]:
+        """What was held back of words that might have been a call, once the stream is at its end."""
+        call, words = self._written.end(may_be=self._finish == "stop" and not self._calls)
+        if call is not None:
+            self._calls[0] = {"id": "", "name": call["name"], "arguments": json.dumps(call["arguments"]), "extra": {}}
+        elif words:
+            self._text.append(words)
+            yield TextDelta(words)
 
     def turn(self) -> Turn:
         """The whole turn.
@@ -172,8 +187,10 @@ class _Answer:
 
     def _delta(self, delta: JsonObject) -> Iterable[ProviderEvent]:
         if delta.get("content"):
-            self._text.append(delta["content"])
-            yield TextDelta(delta["content"])
+            words = self._written.take(delta["content"])
+            if words:
+                self._text.append(words)
+                yield TextDelta(words)
         if delta.get("refusal"):
             self._refusal.append(delta["refusal"])
         for name, value in delta.items():
