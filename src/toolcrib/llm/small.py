@@ -82,7 +82,7 @@ class ProviderModel:
         self._provider: Provider | None = None if callable(provider) else provider
         self._name = name
         self._timeout = timeout
-        self._secrets = secrets or Secrets()
+        self._secrets = Secrets() if secrets is None else secrets  # an empty one is false
         self._slots = anyio.Semaphore(_AT_ONCE)
 
     @property
