@@ -223,14 +223,15 @@ _FLAG_LENGTH = 7
 _LONGEST_LINE = 500
 _ZWJ, _ZWNJ, _ZWSP = "\u200d", "\u200c", "\u200b"
 _VIRAMA = 9  # canonical combining class
-_CURSIVE = re.compile(
+# Seldom needed, so compiled when they are.
+_CURSIVE = (
     "[\u0600-\u08ff\u1800-\u18af\ua840-\ua87f\ufb50-\ufdff\ufe70-\ufefc\U00010ac0-\U00010aff\U0001e900-\U0001e95f]"
 )
-_SPACELESS = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua980-\ua9ff\uaa60-\uaadf]")
-_JAMO = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
-_MONGOLIAN = re.compile("[\u1820-\u18aa]")
-_IDEOGRAPH = re.compile("[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_WITH_STANDARD_VARIANTS = re.compile("[\u1000-\u109f\ua840-\ua87f\u3000-\u303f\uff00-\uff5e\u2018-\u201d]")
+_SPACELESS = "[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u1950-\u19ff\u1a20-\u1aaf\ua980-\ua9ff\uaa60-\uaadf]"
+_JAMO = "[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]"
+_MONGOLIAN = "[\u1820-\u18aa]"
+_IDEOGRAPH = "[\u3005-\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_WITH_STANDARD_VARIANTS = "[\u1000-\u109f\ua840-\ua87f\u3000-\u303f\uff00-\uff5e\u2018-\u201d]"
 _EMOJI_TEXT = frozenset("0123456789#*\u203c\u2049\u2139\u24c2\u3030\xa9\xae")
 
 
@@ -257,10 +258,10 @@ def _kind_of(text: str, at: int) -> Kind | None:
 
 def _may_vary(base: str, selector: int) -> bool:
     if selector >= 0xE0100:
-        return _IDEOGRAPH.match(base) is not None
+        return re.match(_IDEOGRAPH, base) is not None
     if selector >= 0xFE0E:
-        return base in _EMOJI_TEXT or category(base) in {"So", "Sm", "Sk"} or _IDEOGRAPH.match(base) is not None
-    return bool(_IDEOGRAPH.match(base) or _WITH_STANDARD_VARIANTS.match(base)) or category(base) in {"So", "Sm"}
+        return base in _EMOJI_TEXT or category(base) in {"So", "Sm", "Sk"} or re.match(_IDEOGRAPH, base) is not None
+    return bool(re.match(_IDEOGRAPH, base) or re.match(_WITH_STANDARD_VARIANTS, base)) or category(base) in {"So", "Sm"}
 
 
 def _has_its_place(text: str, at: int, character: str, before: str, behind: str) -> bool:
@@ -271,23 +272,23 @@ def _has_its_place(text: str, at: int, character: str, before: str, behind: str)
     if character == _ZWNJ:
         return _shapes(before, behind)
     if character == _ZWSP:
-        return _SPACELESS.match(before) is not None and _SPACELESS.match(behind) is not None
+        return re.match(_SPACELESS, before) is not None and re.match(_SPACELESS, behind) is not None
     if character == "\xad":
         return before.isalpha() and behind.isalpha()
     if character == "\u034f":
         return not _is_suspect(before) and bool(behind) and combining(behind) > 0
     if character in "\u115f\u1160":
         beside = [each for each in (before, behind) if not _is_suspect(each)]
-        return any(_JAMO.match(each) for each in beside)
+        return any(re.match(_JAMO, each) for each in beside)
     if "\u180b" <= character <= "\u180f":
-        return _MONGOLIAN.match(before) is not None
+        return re.match(_MONGOLIAN, before) is not None
     return False
 
 
 def _shapes(before: str, behind: str) -> bool:
     if _is_suspect(before) or _is_suspect(behind):
         return False
-    return _is_virama(before) or _is_virama(behind) or bool(_CURSIVE.match(before) or _CURSIVE.match(behind))
+    return _is_virama(before) or _is_virama(behind) or bool(re.match(_CURSIVE, before) or re.match(_CURSIVE, behind))
 
 
 def _is_virama(character: str) -> bool:

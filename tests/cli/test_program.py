@@ -282,7 +282,7 @@ def _read(descriptor: int) -> bytes:
     [["--help"], ["--version"], ["search", "--help"], ["call", "--help"], ["serve", "--help"], ["approve", "--help"]],
 )
 def test_help_and_the_import_load_neither_mcp_nor_numpy_nor_rich(words: list[str]) -> None:
-    heavy = {"mcp", "numpy", "rich", "jsonschema_rs", "sqlalchemy", "starlette", "anyio", "asyncio"}
+    heavy = {"mcp", "numpy", "rich", "jsonschema_rs", "sqlalchemy", "starlette", "anyio", "asyncio", "toolcrib.clients"}
     if len(words) == 1:  # a command's own help loads its module, which knows the configuration
         heavy |= {"pydantic", "keyring"}
     code = f"""

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from toolcrib.clients import client_files
-
 
 def how_to_begin(folder: Path) -> str:
     """What to do when nothing is configured.
@@ -15,6 +13,8 @@ def how_to_begin(folder: Path) -> str:
     Args:
         folder: The user's own configuration folder.
     """
+    from toolcrib.clients import client_files
+
     found = next(client_files(), None)
     example = {"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}
     return "\n".join(

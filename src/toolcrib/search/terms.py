@@ -35,16 +35,17 @@ _LONGEST_UNSPACED = 512
 _LONGEST_NAME = 12
 
 _ASCII_RUN = re.compile(r"[A-Za-z0-9]+")
+# Those of other scripts are compiled when they are needed, which takes ten milliseconds.
 # Vowel signs and the like are no letters to `\w`: the blocks of Indic and South-East Asian scripts are
 # taken whole, so that their words stay whole; combining accents stay with their letter until folded.
-_RUN = re.compile(r"(?:[^\W_]|[\u0300-\u036f\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff])+")
+_RUN = r"(?:[^\W_]|[\u0300-\u036f\u0900-\u0dff\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff])+"
 _UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     r"\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
-_PIECE = re.compile(rf"[{_UNSPACED}]+|\d+|[^\d{_UNSPACED}]+")
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-_UNSPACED_PIECE = re.compile(rf"[{_UNSPACED}]")
+_PIECE = rf"[{_UNSPACED}]+|\d+|[^\d{_UNSPACED}]+"
+_HAN = r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+_UNSPACED_PIECE = rf"[{_UNSPACED}]"
 _CASE_CHANGE = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _RUSSIAN = re.compile(r"[а-я]+")
 _PLURAL_ACRONYM = re.compile(r"[^aeiouys]{2,}[^aeiouy]*[^aeiouys]s")
@@ -99,7 +100,7 @@ def spellings(runs: Iterable[str]) -> Iterator[tuple[str, str]]:
 def _runs(text: str) -> list[str]:
     if text.isascii():
         return cast("list[str]", _ASCII_RUN.findall(text))
-    return cast("list[str]", _RUN.findall(unicodedata.normalize("NFKC", text)))
+    return cast("list[str]", re.findall(_RUN, unicodedata.normalize("NFKC", text)))
 
 
 class _Memo(dict[str, _Word]):
@@ -122,14 +123,14 @@ def _word(run: str) -> _Word:
     extras: list[str] = []
     surfaces: list[str] = []
     spelled: list[tuple[str, str]] = []
-    for piece in cast("list[str]", _PIECE.findall(run)):
-        if _UNSPACED_PIECE.match(piece):
+    for piece in cast("list[str]", re.findall(_PIECE, run)):
+        if re.match(_UNSPACED_PIECE, piece):
             piece = piece[:_LONGEST_UNSPACED]
             pairs = [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
             found += pairs
             surfaces += pairs
             if len(piece) > 1:
-                extras += cast("list[str]", _HAN.findall(piece))
+                extras += cast("list[str]", re.findall(_HAN, piece))
             continue
         parts = _split_at_case(piece)
         if len(parts) == 2 and len(piece) <= _LONGEST_NAME:
