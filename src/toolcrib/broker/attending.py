@@ -198,11 +198,13 @@ class WaitingCalls:
         """
 
         async def send(options: Options) -> Outcome:
-            outcome = await self._dispatch(source, call, decision, options, None)
+            outcome = await self._dispatch(source, call, decision, options, answers)
             if outcome.kind == "input_required":
                 outcome = await self.answered(source, outcome, prepared, decision, options, asked)
             return outcome
 
+        # Answers to what was never asked here are the server's to judge, as they are where it is called directly.
+        answers: JsonObject | None = {"inputResponses": options.input_responses} if options.input_responses else None
         if options.returns and declared(options.client) and isinstance(source, MidwayAsking) and source.asks_midway:
             return await self._parking.run(call, asked, send, self._asking.limits.timeout, options)
         return await send(options)

@@ -182,7 +182,8 @@ class Broker:
             allowed = await self._waiting.allowed(call, decision, options)
             if allowed is None:
                 asked = asked_digest(method, target, arguments)
-                return await self._waiting.wait(call, prepared, decision, options, asked)
+                unasked = replace(options, input_responses=None)  # nothing answers a question that nobody was asked
+                return await self._waiting.wait(call, prepared, decision, unasked, asked)
             decision = allowed
         asked = asked_digest(method, target, arguments) if options.client is not None else ""
         return told(await self._waiting.sent(source, call, prepared, decision, options, asked), prepared)

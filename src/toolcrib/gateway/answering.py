@@ -142,7 +142,7 @@ class Answering:
             on_progress=ctx.session.report_progress,
             meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
             token=token,
-            input_responses=None if token is None else params.get("inputResponses"),
+            input_responses=params.get("inputResponses") if returns else None,
             client=client,
             returns=returns,
         )

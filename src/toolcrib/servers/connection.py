@@ -1,6 +1,6 @@
 """One live connection to a server: the transport, the session on it, and requests that return raw JSON."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
@@ -36,7 +36,7 @@ from toolcrib.servers.freshness import Freshness, freshness_of
 from toolcrib.servers.limits import Limits
 from toolcrib.servers.logs import Logs, is_lower
 from toolcrib.servers.progress import Progress, Reports
-from toolcrib.servers.session import CallerSession
+from toolcrib.servers.session import CallerSession, WhoIsAsked
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import Watchdog
 from toolcrib.servers.wire import NO_ANSWER, raw_notification, raw_request
@@ -303,7 +303,7 @@ async def connect(
     output: Output,
     on_heard: OnHeard,
     standing: Standing,
-    client: Callable[[], ClientSide | None],
+    client: WhoIsAsked,
     declares: ClientSide | None,
 ) -> AsyncGenerator[Connection]:
     """Open the transport and enter a session on it; the era is settled by `Connection.open`.

@@ -1,6 +1,6 @@
 """One way to a server: a connection that is opened when it is needed, kept, and opened anew after it has ended."""
 
-from collections.abc import Awaitable, Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -95,17 +95,20 @@ class Line:
         finally:
             self._serving.remove(context)
 
-    def client_now(self) -> ClientSide | None:
+    def client_now(self, asked: Collection[ClientSide]) -> ClientSide | None:
         """Whom the server may ask at this moment.
 
         Over a connection of one caller it is the client of its newest request. Over a shared one nothing tells whom a
         question is for, unless there is a single request under way and nobody else has ever used the connection.
+        A request whose client is being asked does not count: its server waits for that answer first.
+
+        Args:
+            asked: The clients that are being asked.
         """
+        free = [each.client for each in self._serving if not any(each.client is one for one in asked)]
         if self.client is not None:
-            asking = [each.client for each in self._serving if each.client is not None]
-            return asking[-1] if asking else self.client
-        alone = len(self._serving) == 1 and len(self._served) == 1
-        return self._serving[0].client if alone else None
+            return next((each for each in reversed(free) if each is not None), self.client)
+        return free[0] if len(free) == 1 and len(self._served) == 1 else None
 
     def heard(self, method: str, params: Mapping[str, Any]) -> None:
         """Take a notification of the connection that says that something has changed."""

@@ -1,6 +1,6 @@
 """An SDK session on which one caller's client is declared and asked, or nobody's."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from mcp.client.session import ClientSession
@@ -11,6 +11,9 @@ from toolcrib.catalog import ClientSide, JsonObject
 from toolcrib.errors import ProtocolError, ToolcribError
 from toolcrib.servers.asking import declared, may_ask
 from toolcrib.servers.limits import Limits
+
+WhoIsAsked = Callable[[Collection[ClientSide]], ClientSide | None]
+"""Tells who may be asked, given those who are being asked already."""
 
 
 class CallerSession(ClientSession):
@@ -26,21 +29,21 @@ class CallerSession(ClientSession):
         options: See the base class.
     """
 
-    def __init__(
-        self, client: Callable[[], ClientSide | None], declares: ClientSide | None, limits: Limits, **options: Any
-    ) -> None:
+    def __init__(self, client: WhoIsAsked, declares: ClientSide | None, limits: Limits, **options: Any) -> None:
         super().__init__(**options)
         self._client = client
         self._limits = limits
         self._declared = declared(declares)
+        self._asked: list[ClientSide] = []
 
     def _build_capabilities(self, version: str) -> ClientCapabilities:
         return ClientCapabilities.model_validate(self._declared)
 
     async def _on_request(self, dctx: Any, method: str, params: Mapping[str, Any] | None) -> JsonObject:
-        client = self._client()
+        client = self._client(self._asked)
         if client is None or not may_ask(client, method, params or {}):
             return await super()._on_request(dctx, method, params)
+        self._asked.append(client)
         try:
             with self._limits.held():
                 return await client.answer(method, dict(params or {}))
@@ -48,3 +51,5 @@ class CallerSession(ClientSession):
             raise MCPError(error.rpc_code, error.rpc_message, error.data) from error
         except ToolcribError as error:
             raise MCPError(INTERNAL_ERROR, error.message) from error
+        finally:
+            self._asked.remove(client)

@@ -121,14 +121,20 @@ class Relay:
     upstream_era: str
 
 
+@pytest.fixture
+def connection() -> str:
+    """Whose connection to the server it is."""
+    return "auto"
+
+
 @pytest.fixture(params=PAIRS, ids=lambda pair: f"{pair[0]}-to-{pair[1]}")
-async def relay(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Relay]:
+async def relay(request: pytest.FixtureRequest, tmp_path: Path, connection: str) -> AsyncIterator[Relay]:
     """A gateway before the server over HTTP, for each pair of eras."""
     era, upstream_era = request.param
     upstream = SERVER.Upstream()
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(served_over_http(upstream.server))
-        options = {"protocol": {"handshake": "legacy", "modern": "modern"}[upstream_era]}
+        options = {"protocol": {"handshake": "legacy", "modern": "modern"}[upstream_era], "connection": connection}
         config = {"mcpServers": {"up": {"url": url, "toolcrib": options}}}
         crib = await stack.enter_async_context(Crib.open(config, state_dir=tmp_path))
         user = User([], [], [])

@@ -6,6 +6,8 @@ import anyio
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from toolcrib.servers.wire import raw_request
+
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
 
 WAYS = ["direct", "call_tool", "script"]
@@ -134,3 +136,29 @@ async def test_what_a_user_declines_reaches_the_server(relay: Any, way: str) -> 
     relay.user.action = "decline"
 
     assert "decline:" in await said(relay, way, "ask_form")
+
+
+@pytest.mark.parametrize("connection", ["shared"])
+async def test_a_question_that_nobody_answers_keeps_no_other_call_from_asking(relay: Any) -> None:
+    if relay.era != "modern":
+        return  # a client of the handshake era is asked at once, and its request lasts as long as the question
+    async with relay.connect("all") as client:
+        asked = await raw_request(client.session, "tools/call", {"name": "up__ask_form", "arguments": {}})
+        assert asked["resultType"] == "input_required"
+        assert (await client.call_tool("up__ask_model", {})).content[0].text == "word"
+
+
+async def test_an_answer_is_taken_with_the_token_of_its_question_alone(relay: Any) -> None:
+    if relay.era != "modern":
+        return
+    params = {"name": "up__ask_form", "arguments": {}}
+    async with relay.connect("all") as client:
+        asked = await raw_request(client.session, "tools/call", params)
+        answers = {key: {"action": "accept", "content": {"colour": "red"}} for key in asked["inputRequests"]}
+        for state in (f"{asked['requestState']}x", "nonsense"):
+            again = {**params, "inputResponses": answers, "requestState": state}
+            with pytest.raises(MCPError):
+                await raw_request(client.session, "tools/call", again)
+        again = {**params, "inputResponses": answers, "requestState": asked["requestState"]}
+        result = await raw_request(client.session, "tools/call", again)
+        assert result["content"][0]["text"] == "accept:red"

@@ -8,7 +8,7 @@ from typing import cast
 from toolcrib.broker import Caller, Options, UnknownTokenError
 from toolcrib.catalog import JsonObject, Tool, VisibleSet, public_name
 from toolcrib.crib import Crib
-from toolcrib.errors import ProtocolError, ToolcribError, UsageError, shown
+from toolcrib.errors import ProtocolError, ToolcribError, UnknownToolError, UsageError, shown
 from toolcrib.gateway.profiles.keeping import kept
 from toolcrib.gateway.profiles.names import DirectNames
 from toolcrib.gateway.profiles.paging import Place, Row, page
@@ -57,12 +57,13 @@ class DirectTools:
         if key is None:
             await self._crib.list_first(caller=caller)
             key = self.names(caller).key_of(name)
-        if key is None:
-            raise UsageError(f"There is no tool {shown(name)}.", hint="List the tools: it may be gone.")
         try:
+            # A name that is not in the list may be of a server that is still starting.
             outcome = await self._crib.request(
-                "tools/call", key, arguments, caller, replace(options, budget=self._budget)
+                "tools/call", key or name, arguments, caller, replace(options, budget=self._budget)
             )
+        except UnknownToolError as error:
+            raise UsageError(f"There is no tool {shown(name)}.", hint="List the tools: it may be gone.") from error
         except (ProtocolError, UnknownTokenError):
             raise
         except ToolcribError as error:
