@@ -44,6 +44,7 @@ from toolcrib.broker.journal import (
     Rules,
     keyed_digest,
 )
+from toolcrib.broker.observing import Asked, Observer, Proceed
 from toolcrib.broker.parking import Parking, UnknownTokenError, asked_digest
 from toolcrib.broker.policy import (
     ALLOW,
@@ -98,6 +99,7 @@ __all__ = [
     "ApprovalWaitingError",
     "Approvals",
     "Approver",
+    "Asked",
     "Asking",
     "Broker",
     "Call",
@@ -138,6 +140,7 @@ __all__ = [
     "NoJournal",
     "NoWatcher",
     "Noticing",
+    "Observer",
     "Options",
     "Outcome",
     "Page",
@@ -145,6 +148,7 @@ __all__ = [
     "Pins",
     "Policy",
     "Principal",
+    "Proceed",
     "Question",
     "Quota",
     "RateLimitedError",

@@ -1,6 +1,6 @@
 """The broker: the one place that every request to a source goes through."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from toolcrib.broker.changes import NoWatcher, Watcher
 from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
+from toolcrib.broker.observing import Asked, Observer, observed
 from toolcrib.broker.parking import Parking, asked_digest, own_copy
 from toolcrib.broker.policy import NO_READ, Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
@@ -79,6 +80,7 @@ class Broker:
         asking: Asks where the policy says so; without it such calls are refused.
         watcher: Sees to it that tools are what they were when they were first used.
         quota: How many calls a principal may make; None sets no bound.
+        observers: Watch requests go by; more may come.
     """
 
     def __init__(
@@ -95,6 +97,7 @@ class Broker:
         asking: Asking | None = None,
         watcher: Watcher | None = None,
         quota: Quota | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self._sources = sources
         self._registry = registry
@@ -109,6 +112,7 @@ class Broker:
         )
         self._preparer = Preparer()
         self._quota = quota
+        self._observers = observers
 
     async def request(
         self,
@@ -136,6 +140,18 @@ class Broker:
             ServerError: The server can't be reached, refused, or its answer never came; see its subclasses.
             RateLimitedError: The principal has made too many calls.
         """
+        if not self._observers:
+            return await self._answered(method, target, arguments, caller, options)
+        return await observed(
+            self._observers,
+            Asked(method, target, caller),
+            options,
+            lambda chosen: self._answered(method, target, arguments, caller, chosen),
+        )
+
+    async def _answered(
+        self, method: RequestMethod, target: str, arguments: JsonObject | None, caller: Caller, options: Options
+    ) -> Outcome:
         if self._quota is not None and method == "tools/call" and options.token is None:
             self._quota.take(caller.principal)
         for _ in range(_MOST_CHANGES):

@@ -27,6 +27,7 @@ from toolcrib.broker import (
     JournalReader,
     Judged,
     Noticing,
+    Observer,
     Parking,
     Pins,
     Policy,
@@ -104,6 +105,7 @@ class CribBase:
         self.config = config
         self.registry = ToolRegistry()
         self.events = EventBus()
+        self.observers: list[Observer] = []
         self.secrets = Secrets(config.settings.redact)
         for entry in config.servers.values():
             self.secrets.add_entry(entry)
@@ -158,6 +160,7 @@ class CribBase:
             asking=asking,
             watcher=self.changes,
             quota=quota_of(config.settings),
+            observers=self.observers,
         )
         self._finder = Finder(
             self.registry,

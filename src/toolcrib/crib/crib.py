@@ -1,5 +1,6 @@
 """`Crib`: opens a configuration and wires the floors together; the library's front door."""
 
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property
@@ -61,6 +62,7 @@ class Crib(CribExposing):
         registry: The catalog: all tools known, by id.
         events: Changes of the catalog and of servers.
         journal: The record of all calls, of every instance with the same state directory.
+        observers: Told of all requests and searches; add your own.
         tokens: The bearer tokens that were made for this state directory.
     """
 
@@ -210,6 +212,7 @@ class Crib(CribExposing):
             server = self._source_id(server, caller)
         tasks = self._follow_switches()
         missing = await self._first_listings(tasks, server, caller) if self._lists_first else []
+        begun = time.perf_counter()
         answer = await self._listings.answered(
             lambda: self._finder.search(
                 query,
@@ -220,6 +223,8 @@ class Crib(CribExposing):
                 missing=[each for each in missing if not self._is_hidden(each, caller)],
             )
         )
+        for observer in self.observers:
+            observer.searched(time.perf_counter() - begun)
         if offset or tag is not None:
             return answer
         return replace(answer, off=await self._dynamic.fitting(answer.query, caller, server))

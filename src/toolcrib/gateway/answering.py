@@ -18,6 +18,7 @@ from toolcrib.gateway.clients import client_of
 from toolcrib.gateway.passthrough import PassedCompletion, PassedPrompts, PassedResources
 from toolcrib.gateway.profiles import Asked, Surfaces
 from toolcrib.gateway.telling import Sessions, Subscriptions, Telling
+from toolcrib.gateway.tracing import trace_context
 
 if TYPE_CHECKING:
     from toolcrib.config import Profile
@@ -26,9 +27,6 @@ Context = ServerRequestContext[Any, Any]
 
 Answer = Callable[[Context, JsonObject], Awaitable[JsonObject]]
 """Makes the answer to a request, out of the envelope that the SDK shaped for it."""
-
-_TRACE_CONTEXT = ("traceparent", "tracestate", "baggage")
-"""Members of `_meta` that carry W3C trace context (specification 2026-07-28, SEP-414)."""
 
 _RESOURCE_NOT_FOUND = -32002
 """The code of the handshake era (specification 2025-11-25, server/resources, error handling)."""
@@ -140,7 +138,7 @@ class Answering:
             # Progress is asked for whether or not this client wants any: it also restarts the time limit of the
             # call upstream. The SDK hands it on only to a client that asked too.
             on_progress=ctx.session.report_progress,
-            meta={name: meta[name] for name in _TRACE_CONTEXT if name in meta},
+            meta=trace_context(ctx, meta),
             token=token,
             input_responses=params.get("inputResponses") if returns else None,
             client=client,

@@ -1,19 +1,23 @@
 """The door of the HTTP server: what is refused before anything of a request is read, and whose the rest is."""
 
+import ipaddress
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolcrib.broker import Principal, Quota, RateLimitedError, whole_seconds
 from toolcrib.errors import StoreError
 from toolcrib.gateway.bearer import Holder
 from toolcrib.gateway.callers import PRINCIPAL_SCOPE
+
+if TYPE_CHECKING:
+    from toolcrib.gateway.metrics import Metrics
 
 PROBES = frozenset({"/healthz", "/readyz"})
 """Paths that tell a supervisor whether the server lives; they say nothing else, and are for everybody."""
@@ -54,6 +58,7 @@ class Rules:
         max_header_bytes: Of all headers together.
         authenticator: Tells whom a token lets in.
         scopes: Scopes that tokens need.
+        metrics: Who gets the metrics.
         quota: How many requests a principal may make; None sets no bound.
     """
 
@@ -62,6 +67,7 @@ class Rules:
     max_header_bytes: int
     authenticator: Teller
     scopes: Sequence[str] = ()
+    metrics: Literal["off", "local", "token", "open"] = "local"
     quota: Quota | None = None
 
 
@@ -71,9 +77,11 @@ class DoorState:
 
     Attributes:
         draining: Whether the server is about to end: nobody new is let in.
+        metrics: Counts requests; None where nobody does.
     """
 
     draining: bool = False
+    metrics: "Metrics | None" = None
 
 
 class Door:
@@ -96,12 +104,31 @@ class Door:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, or refuse it."""
-        if scope["type"] == "http" and scope["path"] not in PROBES:
-            refusal = await self._refusal(scope)
-            if refusal is not None:
-                await refusal(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
+        if scope["type"] != "http" or scope["path"] in PROBES:
+            await self._app(scope, receive, send)
+        elif self._state.metrics is None:
+            await self._let_in(scope, receive, send)
+        else:
+            await self._counted(self._state.metrics, scope, receive, send)
+
+    async def _counted(self, metrics: "Metrics", scope: Scope, receive: Receive, send: Send) -> None:
+        status = 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        metrics.opened()
+        try:
+            await self._let_in(scope, receive, watched)
+        finally:
+            metrics.closed(status)
+
+    async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = await self._refusal(scope)
+        await (self._app if refusal is None else refusal)(scope, receive, send)
 
     async def _refusal(self, scope: Scope) -> Response | None:
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
@@ -114,11 +141,22 @@ class Door:
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
         if any(not self._origins.have(each) for each in origins):
             return _refused(403, "Pages of this origin are not let in.")
-        if scope["path"] == METRICS_PATH or scope["path"].startswith(METADATA_PATH):
+        if scope["path"].startswith(METADATA_PATH):
             return None
+        if scope["path"] == METRICS_PATH:
+            return await self._no_metrics(scope)
         if self._state.draining:
             return _refused(503, "This server is about to end.", {"Retry-After": "5"})
         return await self._unknown(scope)
+
+    async def _no_metrics(self, scope: Scope) -> Response | None:
+        """A refusal of whoever is not to see the metrics."""
+        if self._rules.metrics == "open":
+            return None
+        if self._rules.metrics == "token" and self._rules.authenticator.asks():
+            principal = await self._principal(scope)
+            return principal if isinstance(principal, Response) else None
+        return None if _is_local(scope) else _refused(403, "Metrics are for this machine alone.")
 
     async def _unknown(self, scope: Scope) -> Response | None:
         """A refusal of whoever does not say who it is, or asks too often."""
@@ -180,6 +218,20 @@ def token_of(scope: Scope) -> str | None:
         return None
     text = given[0].decode("latin-1")
     return text[len(_BEARER) :].strip() or None if text[: len(_BEARER)].lower() == _BEARER else None
+
+
+def _is_local(scope: Scope) -> bool:
+    """Whether a request comes from this machine, and for no other: nothing says that it was passed on."""
+    client = scope.get("client")
+    passed_on = any(name == b"forwarded" or name.startswith(b"x-forwarded-") for name, _ in scope["headers"])
+    return bool(client) and _is_loopback(client[0]) and not passed_on
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
 
 
 class _Names:

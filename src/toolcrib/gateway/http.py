@@ -2,7 +2,7 @@
 
 import ipaddress
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TypedDict, Unpack
 
 import anyio
@@ -16,10 +16,11 @@ from toolcrib.broker import Quota
 from toolcrib.crib import ConfigLike, Crib
 from toolcrib.errors import UsageError
 from toolcrib.gateway.authenticator import Authenticator
-from toolcrib.gateway.door import Door, DoorState, Rules
+from toolcrib.gateway.door import METRICS_PATH, Door, DoorState, Rules
 from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.paths import with_profiles
 from toolcrib.gateway.signals import on_stop_signal
+from toolcrib.gateway.tracing import traced
 from toolcrib.smallmodel import SmallModel
 
 DEFAULT_HOST = "127.0.0.1"
@@ -95,8 +96,13 @@ def http_app(
         settings.http.max_header_kb * 1024,
         authenticator,
         settings.http.oauth.scopes,
+        settings.http.metrics,
         quota if quota.is_bound else None,
     )
+    state = DoorState()
+    routes = [Route("/healthz", _healthy), Route("/readyz", _ready_while(state)), *authenticator.routes()]
+    if settings.http.metrics != "off":
+        routes.append(Route(METRICS_PATH, _metrics_of(gateway.crib, state)))
     longest = max_body_bytes or settings.http.max_body_mb * 1024 * 1024
     # The door has looked at `Host` and `Origin`.
     security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -107,11 +113,12 @@ def http_app(
             max_request_body_size=longest,
             transport_security=security,
             host=host,
-            custom_starlette_routes=[Route("/healthz", _healthy), *authenticator.routes()],
+            custom_starlette_routes=routes,
         )
 
     app = with_profiles(gateway, path, made)
-    app.add_middleware(Door, rules=rules, state=DoorState())
+    app.add_middleware(Door, rules=rules, state=state)
+    app.state.door = state
     return app
 
 
@@ -144,7 +151,7 @@ async def serve_http(
             if on_ready is not None:
                 on_ready(_url(host, listener, options.get("path", DEFAULT_PATH)))
 
-        await serve_app(app, listener, ready)
+        await serve_app(app, listener, ready, app.state.door, gateway.crib.config.settings.http.drain_seconds)
 
 
 def run_http(
@@ -177,13 +184,36 @@ def run_http(
     async def run() -> None:
         with anyio.CancelScope() as scope, on_stop_signal(scope.cancel):
             async with crib:
-                await serve_http(Gateway(crib), host, port, on_ready=on_ready, **options)
+                with traced(crib):
+                    await serve_http(Gateway(crib), host, port, on_ready=on_ready, **options)
 
     anyio.run(run)  # which names the loop, so that nothing has to find out what it runs on with every await
 
 
 async def _healthy(request: Request) -> Response:
     return JSONResponse({"status": "ok"})
+
+
+def _ready_while(state: DoorState) -> Callable[[Request], Awaitable[Response]]:
+    """Answers whether new requests are let in."""
+
+    async def ready(request: Request) -> Response:
+        return JSONResponse({"status": "draining" if state.draining else "ready"}, 503 if state.draining else 200)
+
+    return ready
+
+
+def _metrics_of(crib: Crib, state: DoorState) -> Callable[[Request], Awaitable[Response]]:
+    """Counts what goes by from now on, and answers with the figures."""
+    from toolcrib.gateway.metrics import CONTENT_TYPE, Metrics
+
+    metrics = state.metrics = Metrics(crib)
+    crib.observers.append(metrics)
+
+    async def tell(request: Request) -> Response:
+        return Response(metrics.text(), headers={"content-type": CONTENT_TYPE})
+
+    return tell
 
 
 def _is_loopback(host: str) -> bool:

@@ -6,6 +6,7 @@ import os
 import socket
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from typing import Protocol
 
 import anyio
 import uvicorn
@@ -15,22 +16,42 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from toolcrib.errors import UsageError
 from toolcrib.gateway.gathering import GatheringProtocol
 
-_GRACE_SECONDS = 5
-"""How long requests under way may take when the server is told to stop."""
+GRACE_SECONDS = 5.0
+"""How long requests under way may take when the server is told to stop, unless told otherwise."""
+
+_CLOSING_SECONDS = 1
+"""How long it may take after that to close what is open."""
 
 _ARRIVAL_SECONDS = 1
 """How long the rest of a request may take to come then."""
 
 _BACKLOG = 2048
+_PROBES = frozenset({"/healthz", "/readyz"})
 
 
-async def serve_app(app: ASGIApp, listener: socket.socket, on_ready: Callable[[], None]) -> None:
+class Drained(Protocol):
+    """What is told that the server is about to end."""
+
+    draining: bool
+
+
+async def serve_app(
+    app: ASGIApp,
+    listener: socket.socket,
+    on_ready: Callable[[], None],
+    state: Drained | None = None,
+    grace: float = GRACE_SECONDS,
+) -> None:
     """Serve an application until cancelled; requests under way are then given some seconds to end.
+
+    Meanwhile connections are still accepted, so that whoever comes can be told that the server is about to end.
 
     Args:
         app: The application; its lifespan is run.
         listener: A bound socket; it is closed.
         on_ready: Called once requests are answered.
+        state: Told when the end begins.
+        grace: Those seconds.
     """
     streams = _Streams(app)
     server = _Server(
@@ -43,7 +64,7 @@ async def serve_app(app: ASGIApp, listener: socket.socket, on_ready: Callable[[]
             ws="none",
             lifespan="on",
             backlog=_BACKLOG,
-            timeout_graceful_shutdown=_GRACE_SECONDS,
+            timeout_graceful_shutdown=_CLOSING_SECONDS,
         ),
         on_ready,
     )
@@ -59,7 +80,12 @@ async def serve_app(app: ASGIApp, listener: socket.socket, on_ready: Callable[[]
         try:
             await ended.wait()
         finally:
+            if state is not None:
+                state.draining = True
             streams.end()
+            with anyio.CancelScope(shield=True), anyio.move_on_after(grace):
+                await streams.ended()
+            streams.cut()
             server.should_exit = True
 
 
@@ -118,15 +144,32 @@ class _Server(uvicorn.Server):
         yield
 
 
+def _is_stream(scope: Scope) -> bool:
+    """Whether a request opens a stream that stays open: by GET in the handshake era, else by its method."""
+    return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
+
+
 class _Streams:
-    """An application whose requests can be ended that may never end by themselves: those by GET, which are streams
-    that stay open, and those of which a part has not come yet."""
+    """An application whose requests can be ended that may never end by themselves: streams that stay open, and those
+    of which a part has not come yet."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._open: set[anyio.CancelScope] = set()
         self._incomplete: set[anyio.CancelScope] = set()
         self._ending = False
+        self._under_way: set[anyio.CancelScope] = set()
+        self._none_left = anyio.Event()
+
+    async def ended(self) -> None:
+        """Wait until no request is under way; only after `end`."""
+        if self._under_way:
+            await self._none_left.wait()
+
+    def cut(self) -> None:
+        """Give up the requests that are still under way; what was not answered is answered that the server ends."""
+        for request in self._under_way:
+            request.cancel()
 
     def end(self) -> None:
         """End all streams and refuse new ones, and wait no more than a moment for the rest of other requests."""
@@ -137,9 +180,9 @@ class _Streams:
             arriving.deadline = anyio.current_time() + _ARRIVAL_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
+        if scope["type"] != "http" or scope["path"] in _PROBES:
             await self._app(scope, receive, send)
-        elif scope["method"] != "GET":
+        elif not _is_stream(scope):
             await self._arriving(scope, receive, send)
         elif self._ending:
             await Response(status_code=503)(scope, receive, send)
@@ -163,12 +206,16 @@ class _Streams:
 
         with anyio.CancelScope() as arriving:
             self._incomplete.add(arriving)
+            self._under_way.add(arriving)
             if self._ending:
                 arriving.deadline = anyio.current_time() + _ARRIVAL_SECONDS
             try:
                 await self._app(scope, received, watched)
             finally:
                 self._incomplete.discard(arriving)
+                self._under_way.discard(arriving)
+                if self._ending and not self._under_way:
+                    self._none_left.set()
         if arriving.cancelled_caught and not begun:
             await Response(status_code=503)(scope, receive, send)
 

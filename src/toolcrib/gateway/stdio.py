@@ -9,6 +9,7 @@ from toolcrib.crib import ConfigLike, Crib
 from toolcrib.gateway.gateway import Gateway
 from toolcrib.gateway.pipes import standard_streams
 from toolcrib.gateway.signals import on_stop_signal
+from toolcrib.gateway.tracing import traced
 from toolcrib.gateway.unread import Readable
 from toolcrib.smallmodel import SmallModel
 
@@ -47,4 +48,5 @@ def run_stdio(config: ConfigLike = None, *, small_model: SmallModel | None = Non
 async def _run(crib: Crib) -> None:
     with anyio.CancelScope() as scope, on_stop_signal(scope.cancel):
         async with crib:
-            await serve_stdio(Gateway(crib))
+            with traced(crib):
+                await serve_stdio(Gateway(crib))
