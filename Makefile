@@ -51,7 +51,7 @@ llm: setup
 	$(BIN)/python -m bench.llm
 
 # Each of these says what it needs; `make bench` takes the better part of an hour, most of it for retrieval and scale.
-BENCHES := tokens gateway lifecycle broker scripts surfaces loop retrieval scale install
+BENCHES := tokens gateway lifecycle broker scripts surfaces loop retrieval scale install load
 .PHONY: $(BENCHES:%=bench-%)
 
 bench: $(BENCHES:%=bench-%)

@@ -19,9 +19,11 @@ ROOT = Path(__file__).resolve().parent.parent
 BARE = [sys.executable, "-m", "bench.upstream"]
 TOOLCRIB = [sys.executable, "-m", "toolcrib"]
 
+VERSION = LATEST_MODERN_VERSION
+
 _SECONDS = 60.0
 _POLL_SECONDS = 0.02
-_META = {
+META = {
     PROTOCOL_VERSION_META_KEY: LATEST_MODERN_VERSION,
     CLIENT_INFO_META_KEY: {"name": "bench", "version": "1"},
     CLIENT_CAPABILITIES_META_KEY: {},
@@ -65,7 +67,7 @@ class Spoken:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._last_id += 1
-        request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, "_meta": _META}}
+        request = {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": {**params, "_meta": META}}
         self._process.stdin.write(json.dumps(request).encode() + b"\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
@@ -97,22 +99,27 @@ class Spoken:
 @asynccontextmanager
 async def serving(command: Sequence[str], env: Mapping[str, str]) -> AsyncGenerator[str]:
     """Run a server until the block ends, and give the URL that it prints in a JSON document once it serves."""
-    async with _running(command, env, asyncio.subprocess.PIPE) as process:
-        assert process.stdout is not None
-        printed = ""
-        async with asyncio.timeout(_SECONDS):
-            while not printed.rstrip().endswith("}"):
-                line = await process.stdout.readline()
-                if not line:
-                    raise RuntimeError(f"{command} ended before it served")
-                printed += line.decode()
-        yield json.loads(printed)["url"]
+    async with running(command, env) as process:
+        yield await url_of(process)
+
+
+async def url_of(process: asyncio.subprocess.Process) -> str:
+    """The URL that a server prints in a JSON document once it serves."""
+    assert process.stdout is not None
+    printed = ""
+    async with asyncio.timeout(_SECONDS):
+        while not printed.rstrip().endswith("}"):
+            line = await process.stdout.readline()
+            if not line:
+                raise RuntimeError("the server ended before it served")
+            printed += line.decode()
+    return json.loads(printed)["url"]
 
 
 @asynccontextmanager
 async def listening(command: Sequence[str], env: Mapping[str, str], port: int) -> AsyncGenerator[None]:
     """Run a server until the block ends; it is ready when something listens on the port."""
-    async with _running(command, env, asyncio.subprocess.DEVNULL) as process:
+    async with running(command, env, asyncio.subprocess.DEVNULL) as process:
         async with asyncio.timeout(_SECONDS):
             while not _answers(port):
                 if process.returncode is not None:
@@ -155,9 +162,10 @@ def _answers(port: int) -> bool:
 
 
 @asynccontextmanager
-async def _running(
-    command: Sequence[str], env: Mapping[str, str], stdout: int
+async def running(
+    command: Sequence[str], env: Mapping[str, str], stdout: int = asyncio.subprocess.PIPE
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """A process until the block ends."""
     process = await asyncio.create_subprocess_exec(
         *command, env=env, cwd=ROOT, stdin=asyncio.subprocess.DEVNULL, stdout=stdout, stderr=asyncio.subprocess.DEVNULL
     )
