@@ -146,6 +146,15 @@ def resident_mb(pid: int) -> float:
     return round(kib * 1024 / 1e6, 1)
 
 
+def cpu_seconds(pid: int) -> float:
+    """The processor time that a process has taken; 0 where the system does not say."""
+    stat = Path(f"/proc/{pid}/stat")
+    if not stat.exists():
+        return 0.0
+    fields = stat.read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def children(pid: int) -> int:
     """How many processes a process has started that still run."""
     tasks = Path(f"/proc/{pid}/task")

@@ -19,14 +19,14 @@ from typing import Any
 
 from bench.gateway_calls import measure_calls
 from bench.peers import NoPeerError, Peer, fastmcp
-from bench.processes import BARE, ROOT, TOOLCRIB, environment, resident_mb, running, url_of
+from bench.processes import BARE, ROOT, TOOLCRIB, cpu_seconds, environment, resident_mb, running, url_of
 from bench.report import Target, arguments, emit
 
 _TOOL = "bare.echo"
 _SLICES = 6
 """Turns into which the time under load is cut."""
 
-_WARM_UP = 2.0
+_WARM_UP = 1.0
 
 
 async def under_load(clients: int, seconds: float) -> dict[str, Any]:
@@ -52,11 +52,14 @@ async def under_load(clients: int, seconds: float) -> dict[str, Any]:
             for name in urls:
                 await _clients(urls[name], name, clients, _WARM_UP)
             memory.append(resident_mb(gateway.pid))
+            pids = {"bare": [bare.pid], "toolcrib": [gateway.pid, behind.pid], "toolcrib alone": [gateway.pid]}
+            begun = {name: sum(map(cpu_seconds, each)) for name, each in pids.items()}
             for turn in range(_SLICES):
                 for name in ("bare", "toolcrib") if turn % 2 else ("toolcrib", "bare"):
                     seen[name].append(await _clients(urls[name], name, clients, each))
                 memory.append(resident_mb(gateway.pid))
-    return _figures(seen, memory)
+            spent = {name: sum(map(cpu_seconds, each)) - begun[name] for name, each in pids.items()}
+    return _figures(seen, memory, spent)
 
 
 async def _clients(url: str, name: str, clients: int, seconds: float) -> dict[str, Any]:
@@ -71,7 +74,7 @@ async def _clients(url: str, name: str, clients: int, seconds: float) -> dict[st
     return json.loads(out)
 
 
-def _figures(seen: dict[str, list[dict[str, Any]]], memory: list[float]) -> dict[str, Any]:
+def _figures(seen: dict[str, list[dict[str, Any]]], memory: list[float], spent: dict[str, float]) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for name, turns in seen.items():
         errors: dict[str, int] = {}
@@ -88,6 +91,10 @@ def _figures(seen: dict[str, list[dict[str, Any]]], memory: list[float]) -> dict
     medians = {name: [statistics.median(turn["milliseconds"]) for turn in turns] for name, turns in seen.items()}
     pairs = zip(medians["toolcrib"], medians["bare"], strict=True)
     figures["over_bare"] = round(statistics.median(one / other for one, other in pairs), 2)
+    # What doesn't depend on how many cores are free: the processes of a way share them with the clients.
+    cpu = {name: 1000 * each / max(1, figures[name.split()[0]]["answers"]) for name, each in spent.items()}
+    figures["cpu_ms_per_answer"] = {name: round(each, 2) for name, each in cpu.items()}
+    figures["cpu_over_bare"] = round(cpu["toolcrib alone"] / cpu["bare"], 2) if cpu["bare"] else 0.0
     figures["memory_mb"] = memory
     half = len(memory) // 2
     figures["memory_growth_mb"] = round(statistics.mean(memory[half + 1 :]) - statistics.mean(memory[1 : half + 1]), 1)

@@ -106,3 +106,14 @@ def test_the_surfaces_bench_counts_first_requests_and_a_task(few_catalogs: Path)
         assert one_line <= full < first["all"][kind]
     assert figures["one task, tokens of all requests"]["search"] > 0
     assert len(figures["each"]) == 3
+
+
+def test_the_load_bench_loses_and_crosses_no_answers() -> None:
+    little = ("--no-peers", "--clients", "8", "--seconds", "1.2", "--calls", "4", "--rounds", "2")
+    figures = run_bench("load", *little)["figures"]
+
+    assert figures["peer"] == "left out (--no-peers)"
+    for way in ("bare", "toolcrib"):
+        assert figures[way]["answers"] > 0
+        assert (figures[way]["errors"], figures[way]["crossed"]) == ({}, 0)
+    assert len(figures["memory_mb"]) == 7

@@ -32,6 +32,7 @@ def _module(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for their own module
     spec.loader.exec_module(module)
     return module
 
@@ -220,3 +221,9 @@ def odd_upstream() -> Callable[[], Server[Any]]:
 def talking() -> ModuleType:
     """Sends requests by hand."""
     return _module("talking")
+
+
+@pytest.fixture
+def fuzzing() -> ModuleType:
+    """Makes malformed and mutated messages."""
+    return _module("fuzzing")

@@ -121,8 +121,8 @@ async def test_a_modern_request_without_its_envelope_is_malformed(
 
 
 async def test_a_method_that_is_not_served_is_not_found(url: str, web: httpx2.AsyncClient) -> None:
-    headers = {**HEADERS, "mcp-method": "prompts/list"}
-    answer = await web.post(url, content=body("prompts/list", _meta=ENVELOPE), headers=headers)
+    headers = {**HEADERS, "mcp-method": "tools/invent"}
+    answer = await web.post(url, content=body("tools/invent", _meta=ENVELOPE), headers=headers)
 
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, -32601)
 
