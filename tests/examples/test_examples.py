@@ -24,6 +24,7 @@ def test_every_example_is_tested() -> None:
         "functions_beside_servers.py",
         "own_searcher.py",
         "search_and_call.py",
+        "two_principals.py",
     }
     assert {path.name for path in EXAMPLES.glob("*.py")} == tested
 
@@ -81,3 +82,21 @@ def test_a_model_searches_errs_mends_and_answers(output: str) -> None:
         "From 9:00 on, the whole day.",
     ]
     assert "1 round of calls" in output
+
+
+@pytest.mark.parametrize("output", ["two_principals.py"], indirect=True)
+def test_two_principals_see_and_do_what_their_lists_allow_and_as_often(output: str) -> None:
+    lines = output.splitlines()
+    assert lines[0] == "without a token: 401"
+    assert [line.partition(". ")[0] for line in lines[1:5]] == [
+        "ann: notes.list_notes: called",
+        "ann: tickets.list_people: called",
+        "ann: tickets.delete_ticket: There is no tool 'tickets.delete_ticket'",
+        "ann: tickets.list_projects: called",
+    ]
+    assert [line.partition(". ")[0].partition(", and")[0] for line in lines[5:]] == [
+        "build: notes.list_notes: There is no tool 'notes.list_notes'",
+        "build: tickets.list_people: called",
+        "build: tickets.delete_ticket: There is no tool 'tickets.delete_ticket'",
+        "build: tickets.list_projects: build may make 3 calls a minute",
+    ]

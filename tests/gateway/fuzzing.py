@@ -1,5 +1,6 @@
 """Malformed and mutated messages, from a seed, and what a server owes each of them by JSON-RPC 2.0 and MCP."""
 
+import copy
 import json
 import random
 import string
@@ -98,9 +99,9 @@ def _mutate(dice: random.Random, value: dict[str, Any]) -> None:
     if what < 0.3:
         del at[name]
     elif what < 0.8:
-        at[name] = dice.choice(_ODD)
+        at[name] = copy.deepcopy(dice.choice(_ODD))
     else:
-        at[_word(dice)] = dice.choice(_ODD)
+        at[_word(dice)] = copy.deepcopy(dice.choice(_ODD))
 
 
 def _torn(dice: random.Random, message: dict[str, Any]) -> bytes:

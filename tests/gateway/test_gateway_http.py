@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import anyio
+import anyio.lowlevel
 import httpx2
 import pytest
 from starlette.applications import Starlette
@@ -198,3 +199,80 @@ async def test_it_ends_although_a_client_keeps_its_stream_open(gateway: Gateway,
         await ended.wait()
 
     assert anyio.current_time() - started < 3  # without an end to its streams it takes the whole grace of 5 s
+
+
+CALL = {**HEADERS, "mcp-method": "tools/call", "mcp-name": "search_tools"}
+SEARCH = body("tools/call", name="search_tools", arguments={"query": ""}, _meta=ENVELOPE)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"mcp-method": None},
+        {"mcp-method": "tools/list"},
+        {"mcp-name": None},
+        {"mcp-name": "call_tool"},
+        {"mcp-name": "=?base64?Y2FsbF90b29s?="},
+    ],
+    ids=str,
+)
+async def test_headers_that_do_not_fit_the_body_are_refused(
+    url: str, web: httpx2.AsyncClient, changed: dict[str, str | None]
+) -> None:
+    headers = {name: value for name, value in {**CALL, **changed}.items() if value is not None}
+    answer = await web.post(url, content=SEARCH, headers=headers)
+
+    # specification 2026-07-28, transports, Streamable HTTP, headers: 400 and HeaderMismatch
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32020)
+
+
+async def test_a_version_that_is_not_served_is_refused(url: str, web: httpx2.AsyncClient) -> None:
+    meta = {**ENVELOPE, "io.modelcontextprotocol/protocolVersion": "2099-01-01"}
+    answer = await web.post(url, content=body(_meta=meta), headers={**HEADERS, "mcp-protocol-version": "2099-01-01"})
+
+    # the same, protocol version header: 400 and UnsupportedProtocolVersion
+    assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32022)
+
+
+async def test_headers_that_are_too_large_are_refused(url: str, web: httpx2.AsyncClient) -> None:
+    answer = await web.post(url, content=LIST, headers={**HEADERS, "x-long": "x" * 33_000})
+    many = await web.post(url, content=LIST, headers={**HEADERS, **{f"x-{number}": "" for number in range(250)}})
+
+    assert (answer.status_code, many.status_code) == (431, 431)  # RFC 6585, 5
+
+
+async def test_a_body_of_unknown_length_is_cut_off_at_the_limit(
+    gateway: Gateway, over_http: Any, web: httpx2.AsyncClient
+) -> None:
+    sent = 0
+
+    async def chunks() -> AsyncIterator[bytes]:
+        nonlocal sent
+        for _ in range(10_000):
+            sent += 1
+            yield b"x" * 1_000
+            await anyio.lowlevel.checkpoint()
+
+    async with over_http(gateway, max_body_bytes=2_000) as url:
+        try:
+            status = (await web.post(url, content=chunks(), headers=HEADERS)).status_code
+        except httpx2.HTTPError:  # the server has closed while it was still being sent to
+            status = 413
+    assert status == 413
+
+
+async def test_a_body_that_says_that_it_is_too_long_is_not_waited_for(url: str) -> None:
+    host, port = url.removeprefix("http://").removesuffix("/mcp").split(":")
+    async with await anyio.connect_tcp(host, int(port)) as stream:
+        head = [
+            "POST /mcp HTTP/1.1", f"host: {host}:{port}", f"content-length: {10**9}",
+            *(f"{name}: {value}" for name, value in HEADERS.items()),
+        ]  # fmt: skip
+        await stream.send("\r\n".join([*head, "", ""]).encode())
+        answer = await stream.receive()
+    assert answer.startswith(b"HTTP/1.1 413 ")
+
+
+async def test_the_host_is_one_whatever_its_case(url: str, web: httpx2.AsyncClient) -> None:
+    answer = await web.post(url, content=LIST, headers={**HEADERS, "host": "LocalHost:7"})
+    assert answer.status_code == 200
