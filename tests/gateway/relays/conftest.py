@@ -146,7 +146,19 @@ async def relay(request: pytest.FixtureRequest, tmp_path: Path, connection: str)
             yield Relay(upstream, crib, user, connect, era, upstream_era)
 
 
-def stdio_config(upstream_era: str) -> dict[str, Any]:
-    """A configuration of the server as a process."""
-    options = {"protocol": {"handshake": "legacy", "modern": "modern"}[upstream_era]}
-    return {"mcpServers": {"up": {"command": sys.executable, "args": [str(UPSTREAM)], "toolcrib": options}}}
+@pytest.fixture
+def user() -> User:
+    """Who is at a client."""
+    return User([], [], [])
+
+
+@pytest.fixture
+def over_stdio() -> Callable[[str], dict[str, Any]]:
+    """Makes a configuration of the server as a process, of one era."""
+
+    def config(upstream_era: str) -> dict[str, Any]:
+        options = {"protocol": {"handshake": "legacy", "modern": "modern"}[upstream_era]}
+        server = {"command": sys.executable, "args": [str(UPSTREAM)], "toolcrib": options}
+        return {"mcpServers": {"up": server}, "toolcrib": {"first_listing_wait": 60}}
+
+    return config
