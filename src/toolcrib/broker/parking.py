@@ -165,9 +165,10 @@ class Parking:
 
     def token(self, parked: Parked) -> str:
         """The token that leads back to a call: sealed over the call, the tool, the principal, what was asked for, and
-        the end of its time, with a key of this process alone."""
+        the end of its time, with a key of this process alone. Each round of questions has another one."""
         principal = parked.call.caller.principal.name
-        return f"{parked.id}.{self._seal(parked, principal, parked.asked)}"
+        turn = str(0 if parked.questions is None else parked.questions.asked)
+        return f"{parked.id}.{turn}.{self._seal(parked, turn, principal, parked.asked)}"
 
     def opened(self, token: str, caller: Caller, asked: str) -> Parked:
         """The call that a token leads to.
@@ -180,11 +181,12 @@ class Parking:
         Raises:
             UnknownTokenError: It was not given for this, to this principal, by this process; or its time is over.
         """
-        lot, _, seal = token.partition(".")
+        lot, _, rest = token.partition(".")
+        turn, _, seal = rest.partition(".")
         parked = self._lots.get(lot)
         if parked is None:
             raise UnknownTokenError
-        expected = self._seal(parked, caller.principal.name, asked)
+        expected = self._seal(parked, turn, caller.principal.name, asked)
         if not hmac.compare_digest(seal.encode("utf-8", "replace"), expected.encode()):
             raise UnknownTokenError
         if parked.expires_at <= self._clock():
@@ -306,8 +308,8 @@ class Parking:
             raise DeniedError(f"{MOST_PARKED} calls are waiting already.", hint="Decide some: toolcrib approve")
         self.drop(told)
 
-    def _seal(self, parked: Parked, principal: str, asked: str) -> str:
-        sealed = json.dumps([parked.id, parked.call.target, principal, asked, parked.expires_at])
+    def _seal(self, parked: Parked, turn: str, principal: str, asked: str) -> str:
+        sealed = json.dumps([parked.id, turn, parked.call.target, principal, asked, parked.expires_at])
         return base64.urlsafe_b64encode(hmac.digest(self._key, sealed.encode(), "sha256")).decode().rstrip("=")
 
 

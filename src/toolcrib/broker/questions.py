@@ -26,12 +26,15 @@ class Questions:
 
     Args:
         client: The client, with the capabilities that it declared.
+
+    Attributes:
+        asked: How many questions there were.
     """
 
     def __init__(self, client: ClientSide) -> None:
         self._client = client
         self._questions: dict[str, _Question] = {}
-        self._asked = 0
+        self.asked = 0
         self._news = anyio.Event()
 
     @property
@@ -56,8 +59,8 @@ class Questions:
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
         """Ask, and wait for the answer. See `ClientSide.answer`."""
-        self._asked += 1
-        key = f"ask_{self._asked}"
+        self.asked += 1
+        key = f"ask_{self.asked}"
         question = self._questions[key] = _Question({"method": method, "params": params})
         self.tell()
         try:
