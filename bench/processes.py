@@ -106,14 +106,16 @@ async def serving(command: Sequence[str], env: Mapping[str, str]) -> AsyncGenera
 async def url_of(process: asyncio.subprocess.Process) -> str:
     """The URL that a server prints in a JSON document once it serves."""
     assert process.stdout is not None
-    printed = ""
+    printed, document = "", None
     async with asyncio.timeout(_SECONDS):
-        while not printed.rstrip().endswith("}"):
+        while document is None:
             line = await process.stdout.readline()
             if not line:
                 raise RuntimeError("the server ended before it served")
             printed += line.decode()
-    return json.loads(printed)["url"]
+            with suppress(ValueError):  # the document is not whole yet
+                document = json.loads(printed)
+    return document["url"]
 
 
 @asynccontextmanager

@@ -21,7 +21,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -159,51 +159,54 @@ def subject(leg: Leg, place: Path) -> Iterator[list[str]]:
     """Starts what is tested; gives the suite's arguments that lead to it."""
     if leg.subject == "client":
         yield ["--command", shlex.join([sys.executable, str(HERE / "client.py")])]
-        return
-    if leg.subject == "fixture":
-        command, last = [sys.executable, "-m", "fixture"], "/mcp"
+    elif leg.subject == "fixture":
+        with fixture(place) as url:
+            yield ["--url", url]
     else:
-        config = place / "mcp.json"
-        config.write_text(json.dumps(configuration(leg)))
-        command = [
-            sys.executable,
-            "-m",
-            "toolcrib",
-            "serve",
-            "--config",
-            str(config),
-            "--http",
-            "127.0.0.1:0",
-            "--json",
-        ]
-        last = "}"
-    with started(command, last, place) as said:
-        url = json.loads(said)["url"] if said.startswith("{") else said.strip()
-        yield ["--url", url if leg.subject != "all" else f"{url}/all"]
-
-
-def configuration(leg: Leg) -> dict[str, Any]:
-    """A gateway in front of the fixture, with its names unchanged; nobody is there to approve anything."""
-    entry = {
-        "command": sys.executable,
-        "args": ["-m", "fixture", "--stdio"],
-        "env": {"PYTHONPATH": str(HERE)},
-        "toolcrib": {"prefix": "", "protocol": {"modern": "modern", "handshake": "legacy"}[leg.upstream]},
-    }
-    rules = [{"name": "all", "tools": ["*"], "then": "allow"}]
-    return {"mcpServers": {"fixture": entry}, "toolcrib": {"policy": {"rules": rules}}}
+        with gateway(leg, place) as url:
+            yield ["--url", url if leg.subject != "all" else f"{url}/all"]
 
 
 @contextmanager
-def started(command: list[str], last: str, place: Path) -> Iterator[str]:
-    """A program in the background; gives what it writes up to the line that ends with `last`."""
+def fixture(place: Path) -> Iterator[str]:
+    """The fixture over HTTP; gives its URL."""
+    with started([sys.executable, "-m", "fixture"], place, "/mcp\n") as said:
+        yield said.strip()
+
+
+@contextmanager
+def gateway(leg: Leg, place: Path) -> Iterator[str]:
+    """A gateway in front of the fixture, with its names unchanged; nobody is there to approve anything.
+
+    The one that speaks 2026-07-28 is a process of its own; the other is over HTTP, where each client that may be asked
+    gets a session of its own.
+    """
+    rules = [{"name": "all", "tools": ["*"], "then": "allow"}]
+    with ExitStack() as stack:
+        entry: dict[str, Any] = {"toolcrib": {"prefix": ""}}
+        if leg.upstream == "modern":
+            entry |= {"command": sys.executable, "args": ["-m", "fixture", "--stdio"], "env": {"PYTHONPATH": str(HERE)}}
+            entry["toolcrib"]["protocol"] = "modern"
+        else:
+            entry["url"] = stack.enter_context(fixture(place))
+            entry["toolcrib"]["protocol"] = "legacy"
+        config = place / "mcp.json"
+        config.write_text(json.dumps({"mcpServers": {"fixture": entry}, "toolcrib": {"policy": {"rules": rules}}}))
+        command = [sys.executable, "-m", "toolcrib", "serve", "--config", str(config)]
+        said = stack.enter_context(started([*command, "--http", "127.0.0.1:0", "--json"], place, "\n}\n"))
+        yield json.loads(said)["url"]
+
+
+@contextmanager
+def started(command: list[str], place: Path, last: str) -> Iterator[str]:
+    """A program in the background; gives what it writes up to what it ends with when it is ready."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(HERE),
         "TOOLCRIB_STATE_DIR": str(place / "state"),
         "TOOLCRIB_CONFIG_DIR": str(place / "config"),
     }
-    log = place / "log.txt"
+    log = place / f"{len(list(place.iterdir()))}.log"
     with (
         log.open("w") as errors,
         subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
@@ -211,7 +214,7 @@ def started(command: list[str], last: str, place: Path) -> Iterator[str]:
         assert process.stdout is not None
         try:
             said = ""
-            while not said.rstrip().endswith(last):
+            while not said.endswith(last):
                 line = process.stdout.readline()
                 if not line:
                     raise SystemExit(f"{shlex.join(command)} ended:\n{log.read_text()}")

@@ -108,7 +108,7 @@ def running(command: list[str], env: dict[str, str], ready: str, *, stdout: bool
     Args:
         command: What to run.
         env: Its whole environment.
-        ready: Part of the line that says so.
+        ready: Part of what it says then.
         stdout: Whether that line comes on standard output and not on standard error.
     """
     pipes = {"stdout": subprocess.PIPE} if stdout else {"stderr": subprocess.PIPE, "stdout": subprocess.DEVNULL}
@@ -202,7 +202,7 @@ def workplace(
 def gateway(workplace: Workplace) -> Iterator[str]:
     """The URL of a running `toolcrib serve --http`."""
     command = [*workplace.serve, "--http", "127.0.0.1:0", "--json"]
-    with running(command, workplace.env, "}", stdout=True) as said:
+    with running(command, workplace.env, "\n}", stdout=True) as said:
         yield json.loads(said)["url"]
 
 
