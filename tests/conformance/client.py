@@ -124,7 +124,7 @@ async def browser(address: str) -> None:
 
 async def act(config: dict[str, Any], scenario: str, context: JsonObject, state: Path) -> None:
     """Do what the scenario asks for, and log in as often as it takes, within reason."""
-    person = Person(show=browser, pasted=None, complain=print, patience=20.0)
+    person = Person(show=browser, pasted=None, complain=print, patience=60.0)
     entry = config_from_mapping(config).servers["suite"].resolve()
     for _ in range(MOST_LOGINS):
         async with Crib.open(config, state_dir=state) as crib:
