@@ -5,9 +5,10 @@ from toolcrib.scripts.calling import Door
 from toolcrib.scripts.folder import ScriptFolder
 from toolcrib.scripts.naming import Naming, Stubs
 from toolcrib.scripts.outcome import RUN_META, MadeCall, Purpose, RunOutcome
+from toolcrib.scripts.record import Run
 from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.scripts.runner import Backends, ScriptRunner
-from toolcrib.scripts.runs import Run, Runs
+from toolcrib.scripts.runs import Runs
 from toolcrib.scripts.saved import SavedScript
 from toolcrib.scripts.source import RETRY_META, SavedScripts
 from toolcrib.scripts.telling import finding_line, run_again, run_result

@@ -21,8 +21,9 @@ from toolcrib.scripts.extraction import extractions
 from toolcrib.scripts.hints import what_to_do
 from toolcrib.scripts.naming import Named, Naming
 from toolcrib.scripts.outcome import MadeCall, Purpose, RunOutcome
+from toolcrib.scripts.record import Asleep, RunState
 from toolcrib.scripts.replaying import EarlierCall, Replay
-from toolcrib.scripts.runs import Asleep, Runs, RunState
+from toolcrib.scripts.runs import Runs
 
 Backends = Mapping[Language, Sequence[Callable[[], Sandbox]]]
 """What runs scripts of a language: the first, and what takes those that it refuses before they run."""

@@ -5,8 +5,7 @@ import hmac
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import anyio
 import anyio.to_thread
@@ -17,66 +16,12 @@ from toolcrib.errors import SandboxError, UsageError, shown
 from toolcrib.sandbox import Language
 from toolcrib.scripts.behind import Behind
 from toolcrib.scripts.outcome import Purpose
+from toolcrib.scripts.record import Asleep, Run, RunState, call_of_row, packed, row_of_call, run_of_row, unpacked
 from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.store import Store, live_instances
 
-RunState = Literal["running", "ok", "failed", "suspended", "unknown"]
-"""How a run stands; `unknown`: Toolcrib ended while it ran."""
-
-_MOST_RESULT = 4 * 1024 * 1024
 _PRUNE_EVERY = 600.0
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One run, as it stands on record.
-
-    Attributes:
-        id: Names it.
-        principal: Who ran it.
-        conversation: In which conversation.
-        language: What the script is written in.
-        sandbox: Where it ran.
-        code: The script, without secrets.
-        retry_of: The run that it repeats; empty for none.
-        status: How it stands.
-        output: What it printed.
-        detail: What went wrong, or what it waits for.
-        started_at: Seconds since 1970.
-        ended_at: The same; None while it runs.
-    """
-
-    id: str
-    principal: str
-    conversation: str
-    language: Language
-    sandbox: str
-    code: str
-    retry_of: str
-    status: RunState
-    output: str
-    detail: str
-    started_at: float
-    ended_at: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Asleep:
-    """What a sleeping run goes on from.
-
-    Attributes:
-        code: The script.
-        language: What it is written in.
-        labels: The labels of what its caller had read: what it has computed may hold some of that.
-        snapshot: Of the sandbox.
-        seal: Tells it from what the run went on from at another time.
-    """
-
-    code: str
-    language: Language
-    labels: frozenset[str]
-    snapshot: bytes
-    seal: str = ""
+"""Seconds between two looks for what has been kept long enough."""
 
 
 class Runs:
@@ -162,7 +107,7 @@ class Runs:
 
         self._here.discard(run)
         ended = time.time()
-        snapshot = None if asleep is None else _packed(asleep)
+        snapshot = None if asleep is None else packed(asleep)
         seal = "" if snapshot is None else await self._seal(run, snapshot, ended)
         told = {"output": self._stored(output), "detail": self._stored(detail)}
         values = {"status": status, **told, "ended_at": ended, "snapshot": snapshot, "seal": seal}
@@ -181,7 +126,7 @@ class Runs:
         """
         from toolcrib.scripts import tables
 
-        row = _row(run, number, call, time.time() + self._keep)
+        row = row_of_call(run, number, call, time.time() + self._keep)
         self._behind.put(lambda connection: tables.keep_results(connection, [row]))
 
     async def close(self) -> None:
@@ -204,7 +149,7 @@ class Runs:
             UsageError: There is none; another principal's is as unknown as one that never was.
             StoreError: The store can't be read.
         """
-        return _run(await self._row(run, caller))
+        return run_of_row(await self._row(run, caller))
 
     async def script(self, run: str, caller: Caller) -> tuple[str, Language]:
         """The script of a run of the caller's principal, and what it is written in.
@@ -252,7 +197,7 @@ class Runs:
         from toolcrib.scripts import tables
 
         store = await self._store()
-        return [_run(row) for row in await store.read(tables.newest, principal, limit)]
+        return [run_of_row(row) for row in await store.read(tables.newest, principal, limit)]
 
     async def check_idle(self, run: str) -> None:
         """Refuse to repeat a run beside itself, or beside another one that repeats it: each would do what the other
@@ -324,7 +269,7 @@ class Runs:
                 f"What run {run} goes on from was altered.",
                 hint="Look at what it has done, and run the rest without retry_of.",
             )
-        return _unpacked(snapshot, row["language"], row["seal"])
+        return unpacked(snapshot, row["language"], row["seal"])
 
     async def wake(self, run: str, asleep: Asleep) -> None:
         """Take up a sleeping run; it is awake from then on, whoever else asks.
@@ -345,10 +290,7 @@ class Runs:
         from toolcrib.scripts import tables
 
         kept = {row["call_id"]: row for row in await store.read(tables.results, run, store.clock())}
-        calls = [
-            EarlierCall(row["call_id"], row["tool"], row["digest"], row["state"], _loaded(row["result"]))
-            for row in kept.values()
-        ]
+        calls = [call_of_row(row) for row in kept.values()]
         # What left and was not answered to the script before the process ended is in the journal alone.
         recorded = [] if self._settled is None else await self._settled(run)
         return [*calls, *(each for each in recorded if each.call_id not in kept)]
@@ -397,40 +339,3 @@ class Runs:
 
     def _stored(self, text: str) -> str:
         return self._redact(text).encode("utf-8", "replace").decode()
-
-
-def _row(run: str, number: int, call: EarlierCall, expires_at: float) -> dict[str, Any]:
-    try:
-        text = json.dumps(call.result, ensure_ascii=False)
-    except (RecursionError, ValueError):
-        text = ""
-    is_kept = 0 < len(text) <= _MOST_RESULT
-    return {
-        "run": run,
-        "call_id": call.call_id,
-        "number": number,
-        "tool": call.tool_id,
-        "digest": call.digest,
-        "state": call.state,
-        "result": text.encode("utf-8", "replace").decode() if is_kept else None,
-        "expires_at": expires_at,
-    }
-
-
-def _run(row: dict[str, Any]) -> Run:
-    return Run(**{name: row[name] for name in Run.__dataclass_fields__})
-
-
-def _packed(asleep: Asleep) -> bytes:
-    head = {"code": asleep.code, "labels": sorted(asleep.labels)}
-    return json.dumps(head).encode() + b"\n" + asleep.snapshot
-
-
-def _unpacked(stored: bytes, language: Language, seal: str) -> Asleep:
-    head, _, snapshot = stored.partition(b"\n")
-    read = json.loads(head)
-    return Asleep(read["code"], language, frozenset(read["labels"]), snapshot, seal)
-
-
-def _loaded(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
