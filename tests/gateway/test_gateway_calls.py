@@ -30,6 +30,7 @@ async def test_the_server_says_who_it_is_and_claims_only_what_it_serves(link: An
         "resources": {"listChanged": True, "subscribe": True},
         "prompts": {"listChanged": True},
         "completions": {},
+        "logging": {},
     }
     assert "search_tools" in client.instructions
 

@@ -207,7 +207,13 @@ async def test_the_discovery_says_how_long_it_holds(modern: Wire) -> None:
     result = (await modern.modern("server/discover"))["result"]
 
     assert result["supportedVersions"] == ["2026-07-28"]
-    assert result["capabilities"] == {"tools": {"listChanged": False}}
+    assert result["capabilities"] == {
+        "tools": {"listChanged": True},
+        "resources": {"listChanged": True, "subscribe": True},
+        "prompts": {"listChanged": True},
+        "completions": {},
+        "logging": {},
+    }
     assert result["ttlMs"] >= 0
     assert result["cacheScope"] in {"public", "private"}
 
