@@ -1,7 +1,8 @@
 """The names that people know from the deferred-loading pattern: each documented snippet, in Python.
 
 The snippets are those that the pattern's documentation shows for its data layer: wrap a tool's name and
-description, cache a listing, look metadata and full definitions up, list through a client, validate.
+description, cache a listing, look metadata and full definitions up, list through a client, validate; and for the
+layer above it: a client with the flag, the factory, and the manager by itself.
 """
 
 import sys
@@ -171,3 +172,55 @@ async def test_the_broker_uses_the_same_validation_result() -> None:
             await crib.call("local.add", {"a": "one"})
     assert isinstance(caught.value.result, ValidationResult)
     assert {each.path for each in caught.value.result.errors} == {"/a", "/b"}
+
+
+async def test_a_client_with_the_flag_snippet() -> None:
+    from toolcrib.llm import LlmClient, ScriptedProvider
+
+    llm_provider = ScriptedProvider(["hello"])
+    async with Client(server(paged([tool("add", "Adds")]))) as mcp_client:
+        client = LlmClient(llm_provider, mcp_client=mcp_client, use_deferred_loading=True, max_tool_rounds=3)
+        response = await client.chat("hi")
+        await client.close()
+    assert (response.text, client.max_tool_rounds) == ("hello", 3)
+    told = llm_provider.requests[0].tools
+    assert [(each.name, each.description, each.input_schema) for each in told] == [
+        ("mcp__add", "Adds", {"type": "object"})
+    ]
+
+
+async def test_the_factory_snippet() -> None:
+    from toolcrib.llm import LlmConfiguration, MCPLlm, ScriptedProvider
+
+    mcp_llm = MCPLlm()
+    mcp_llm.register_provider("own", lambda configuration: ScriptedProvider([configuration.model]))
+    async with Client(server(paged([tool("add")]))) as mcp_client:
+        client = await mcp_llm.create_client(
+            provider_name="own",
+            config=LlmConfiguration(api_key="key", model="small"),
+            mcp_client=mcp_client,
+            use_deferred_loading=True,
+            max_tool_rounds=3,
+        )
+        assert (await client.chat("hi")).text == "small"
+        assert client.deferred is not None
+        await client.close()
+
+
+async def test_the_manager_snippet() -> None:
+    from toolcrib.llm import DeferredToolManager, LlmToolMetadata
+
+    manager = DeferredToolManager()
+    async with Client(server(paged([tool("add", "Adds")]))) as client:
+        await manager.initialize({"calc": client})
+    assert manager.is_initialized
+    assert manager.get_metadata_for_llm() == [LlmToolMetadata(name="calc__add", description="Adds")]
+    definition = manager.get_full_schema("calc__add")
+    assert definition is not None
+    assert definition["inputSchema"]["required"] == ["x"]
+    assert manager.validate_tool_call("calc__add", {"x": 1}).is_valid
+    assert 'missing required parameter "x"' in str(manager.validate_tool_call("calc__add", {}).error)
+    manager.invalidate()
+    assert not manager.is_initialized
+    manager.reset()
+    assert manager.count == 0

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, cast
 
 import anyio
 
-from toolcrib.catalog import JsonObject, Tool, ToolMetadata
+from toolcrib.catalog import JsonObject, Tool, ToolMetadata, ToolRegistry
 from toolcrib.crib import Crib
+from toolcrib.crib.opening import connected_clients
 from toolcrib.errors import UsageError
 from toolcrib.schema import UnusableSchemaError, ValidationResult, ValidatorCache, WireNames, coerce
 
@@ -140,8 +141,12 @@ class _Known:
 async def _listed(source: "Crib | Client | ClientSession | Mapping[str, Client | ClientSession]") -> list[Tool]:
     if isinstance(source, Crib):
         return await source.tools()
-    async with crib_of(source) as crib:
-        return await crib.tools()
+    # A crib goes on without a client that can't list; here that would be kept as a server without tools.
+    registry = ToolRegistry()
+    for client in connected_clients(_by_id(source)):
+        if client.offers("tools"):
+            registry.cache_from_maps(await client.list("tools/list"), server=client.id)
+    return list(registry.tools())
 
 
 def crib_of(clients: "Client | ClientSession | Mapping[str, Client | ClientSession]") -> Crib:
@@ -150,11 +155,17 @@ def crib_of(clients: "Client | ClientSession | Mapping[str, Client | ClientSessi
     Raises:
         UsageError: There are none.
     """
-    if isinstance(clients, Mapping):
-        if not clients:
-            raise UsageError("There are no clients.", hint="Give at least one connected client, or a crib.")
-        return Crib.from_clients(clients)
-    return Crib.from_clients({"mcp": clients})
+    return Crib.from_clients(_by_id(clients))
+
+
+def _by_id(
+    clients: "Client | ClientSession | Mapping[str, Client | ClientSession]",
+) -> "Mapping[str, Client | ClientSession]":
+    if not isinstance(clients, Mapping):
+        return {"mcp": clients}
+    if not clients:
+        raise UsageError("There are no clients.", hint="Give at least one connected client, or a crib.")
+    return clients
 
 
 def _unambiguous(tools: Mapping[str, Tool]) -> dict[str, str]:
