@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AwareDatetime, Field, model_validator
 
-from toolcrib.config.strict import Strict
+from toolcrib.config.objects import Strict
 
 LOCAL = "local"
 """The principal that the local user is."""

@@ -1,11 +1,12 @@
 """The models of Toolcrib's own key, `toolcrib`, at the top of a configuration and in each server."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
 from toolcrib.config.http import HttpSettings, PrincipalSettings, RoleSettings
+from toolcrib.config.objects import ObjectModel
 from toolcrib.config.policy import PolicySettings
 from toolcrib.patterns import PatternError, Replacer
 
@@ -32,17 +33,8 @@ def _redacting(pattern: str) -> str:
     return pattern
 
 
-class _Model(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="allow", hide_input_in_errors=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _object(cls, value: object) -> object:
-        if isinstance(value, Mapping):
-            return dict(cast("Mapping[str, Any]", value))
-        if isinstance(value, cls):
-            return value
-        raise ValueError("must be an object")
+class _Model(ObjectModel):
+    model_config = ConfigDict(extra="allow")
 
     def __repr_args__(self) -> Iterator[tuple[str | None, Any]]:
         # Unknown members are kept, but may hold anything, secrets too.

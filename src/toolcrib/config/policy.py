@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from toolcrib.config.strict import Strict
+from toolcrib.config.objects import Strict
 from toolcrib.patterns import PatternError, compile_pattern
 
 Verdict = Literal["allow", "ask", "deny"]

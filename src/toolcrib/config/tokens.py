@@ -1,23 +1,18 @@
 """The bearer tokens that `toolcrib principals` has made: a file of their digests, which running servers follow."""
 
 import hashlib
-import json
 import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from pydantic import ValidationError
-
 from toolcrib.config.http import TokenSettings
+from toolcrib.config.shared_file import SharedFile
 from toolcrib.errors import StoreError, UsageError, shown
-from toolcrib.files import write_whole
 
 TOKENS_FILE = "tokens.json"
 """Its name in the state folder."""
 
-_FORMAT = 1
-_NO_FILE = (0, 0, 0)
 _PREFIX = "tcrib_"
 _BYTES = 32
 
@@ -32,7 +27,7 @@ def digest_of(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-class TokenFile:
+class TokenFile(SharedFile[Sequence[TokenSettings]]):
     """The file, of which several running programs read.
 
     Args:
@@ -40,28 +35,12 @@ class TokenFile:
     """
 
     def __init__(self, file: Path) -> None:
-        self.file = file
-        self._seen: tuple[int, int, int] | None = None
-        self.tokens: Sequence[TokenSettings] = ()
+        super().__init__(file, (), "tokens")
 
-    def changed(self) -> bool:
-        """Read the file if it is not the one read last, and say whether that was so. Costs a `stat` otherwise.
-
-        Raises:
-            StoreError: It can't be used: a token that was taken away must not work for that.
-        """
-        try:
-            stat = self.file.stat()
-            seen = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
-        except (FileNotFoundError, NotADirectoryError):
-            seen = _NO_FILE
-        except OSError as error:
-            raise self._unusable(error.strerror or str(error)) from None
-        if seen == self._seen:
-            return False
-        self.tokens = () if seen == _NO_FILE else self._read()
-        self._seen = seen
-        return True
+    @property
+    def tokens(self) -> Sequence[TokenSettings]:
+        """The tokens as of the last `changed`."""
+        return self.content
 
     def add(self, token: TokenSettings) -> None:
         """Let a token in.
@@ -70,7 +49,7 @@ class TokenFile:
             UsageError: There is one of that name.
             StoreError: The file can't be read or written.
         """
-        tokens = self._now()
+        tokens = self.now()
         if any(each.name == token.name for each in tokens):
             raise UsageError(f"There is a token {shown(token.name)} already.", hint="Give this one another --token.")
         self._write([*tokens, token])
@@ -85,35 +64,17 @@ class TokenFile:
         Raises:
             StoreError: The file can't be read or written.
         """
-        tokens = self._now()
+        tokens = self.now()
         gone = [each for each in tokens if each.principal == principal and name in (None, each.name)]
         if gone:
             self._write([each for each in tokens if each not in gone])
         return gone
 
-    def _now(self) -> Sequence[TokenSettings]:
-        self._seen = None
-        self.changed()
-        return self.tokens
-
     def _write(self, tokens: Sequence[TokenSettings]) -> None:
-        stored = {"format": _FORMAT, "tokens": [each.model_dump(mode="json") for each in tokens]}
-        try:
-            write_whole(self.file, [json.dumps(stored, indent=2, ensure_ascii=False).encode()], durable=True)
-        except OSError as error:
-            raise self._unusable(error.strerror or str(error)) from None
+        self.write([each.model_dump(mode="json") for each in tokens])
 
-    def _read(self) -> Sequence[TokenSettings]:
-        try:
-            stored: Any = json.loads(self.file.read_bytes())
-            if stored["format"] != _FORMAT:
-                raise self._unusable("it is of another form")
-            return tuple(TokenSettings.model_validate(each) for each in cast("list[Any]", stored["tokens"]))
-        except OSError as error:
-            problem = error.strerror or str(error)
-        except (ValidationError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            problem = "it is damaged"
-        raise self._unusable(problem)
+    def _parsed(self, value: Any) -> Sequence[TokenSettings]:
+        return tuple(TokenSettings.model_validate(each) for each in cast("list[Any]", value))
 
     def _unusable(self, problem: str) -> StoreError:
         return StoreError(

@@ -1,4 +1,4 @@
-"""The base of settings in which a mistyped member would decide more than was meant, and so is an error."""
+"""The bases of settings: an object of the configuration, and one in which nothing unknown may stand."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -6,10 +6,10 @@ from typing import Any, cast
 from pydantic import BaseModel, ConfigDict, model_validator
 
 
-class Strict(BaseModel):
-    """Settings without members that are not known."""
+class ObjectModel(BaseModel):
+    """Settings that stand as an object."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, hide_input_in_errors=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -19,3 +19,9 @@ class Strict(BaseModel):
         if isinstance(value, cls):
             return value
         raise ValueError("must be an object")
+
+
+class Strict(ObjectModel):
+    """Settings without members that are not known: a mistyped one would decide more than was meant."""
+
+    model_config = ConfigDict(extra="forbid")
