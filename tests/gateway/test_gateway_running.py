@@ -80,7 +80,9 @@ async def test_calls_under_way_end_and_new_ones_are_refused(
             server.scope.cancel()
             while (await web.get(f"{place}/readyz")).status_code == 200:
                 await anyio.lowlevel.checkpoint()
-            late = await talking.ask(web, server.url)
+            inner = {"name": "slow.wait", "arguments": {}}
+            late = await talking.ask(web, server.url, "tools/call", name="call_tool", arguments=inner)
+            listed = await talking.ask(web, server.url)  # with this a client checks the answer that it waits for
             probes += [(await web.get(place + path)).status_code for path in ("/healthz", "/readyz")]
             assert not server.stopped.is_set()
             server.going.set()
@@ -88,6 +90,7 @@ async def test_calls_under_way_end_and_new_ones_are_refused(
 
     assert probes == [200, 200, 200, 503]
     assert (late.status_code, late.headers["retry-after"]) == (503, "5")
+    assert listed.status_code == 200
     assert talking.text_of(told[0]) == "done"
 
 

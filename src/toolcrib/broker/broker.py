@@ -201,7 +201,7 @@ class Broker:
                 unasked = replace(options, input_responses=None)  # nothing answers a question that nobody was asked
                 return await self._waiting.wait(call, prepared, decision, unasked, asked)
             decision = allowed
-        asked = asked_digest(method, target, arguments) if options.client is not None else ""
+        asked = asked_digest(method, target, arguments)  # now: its caller may change the arguments while it waits
         return told(await self._waiting.sent(source, call, prepared, decision, options, asked), prepared)
 
     def _decision(self, call: Call, options: Options) -> Decision:

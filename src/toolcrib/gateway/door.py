@@ -27,6 +27,9 @@ METADATA_PATH = "/.well-known/oauth-protected-resource"
 
 METRICS_PATH = "/metrics"
 
+_LISTING = frozenset(
+    {b"server/discover", b"tools/list", b"resources/list", b"prompts/list", b"notifications/cancelled"}
+)
 _MOST_HEADERS = 200
 _BEARER = "bearer "
 _MOST_USERS = 1_000
@@ -145,7 +148,7 @@ class Door:
             return None
         if scope["path"] == METRICS_PATH:
             return await self._no_metrics(scope)
-        if self._state.draining:
+        if self._state.draining and not _ends_something(headers):
             return _refused(503, "This server is about to end.", {"Retry-After": "5"})
         return await self._unknown(scope)
 
@@ -209,6 +212,12 @@ class Door:
             members["scope"] = " ".join(self._rules.scopes)
         told = ", ".join(f'{name}="{value}"' for name, value in (members or {"realm": "toolcrib"}).items())
         return _refused(status, why or "A bearer token is needed.", {"WWW-Authenticate": f"Bearer {told}"}, error)
+
+
+def _ends_something(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    """Whether a request belongs to what is under way: it is of a session, or only lists, as clients do to check an
+    answer that they got."""
+    return any(name == b"mcp-session-id" or (name == b"mcp-method" and value in _LISTING) for name, value in headers)
 
 
 def token_of(scope: Scope) -> str | None:
