@@ -4,13 +4,14 @@ import json
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import anyio
 import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from pydantic import Field
 
 from toolcrib import Crib, ToolcribError
 from toolcrib.config import TokenFile, TokenSettings, digest_of, new_token
@@ -291,3 +292,30 @@ async def test_one_principal_asks_too_often_and_another_does_not(
     assert [each.get("isError", False) for each in calls] == [False, True]
     assert "alice may make 1 call a minute" in talking.text_of(calls[1])
     assert "alice may make 1 call a minute" in script.text
+
+
+async def test_headers_of_a_hidden_tool_are_looked_at_no_more_than_those_of_none(
+    crib: Crib, talking: Any, over_http: Callable[..., Any], web: httpx2.AsyncClient
+) -> None:
+    def guarded(region: Annotated[str, Field(json_schema_extra={"x-mcp-header": "Region"})]) -> str:
+        """Look into a region."""
+        return region
+
+    crib.add_functions(guarded, server="safe")
+    answers: dict[str, httpx2.Response] = {}
+    async with over_http(Gateway(crib, "all")) as url:
+        for who in (ALICE, BOB):
+            for name in ("safe__guarded", "safe__nothing"):
+                answers[f"{name} {who}"] = await talking.ask(
+                    web,
+                    url,
+                    "tools/call",
+                    headers={"authorization": f"Bearer {who}", "mcp-param-region": "eu"},
+                    name=name,
+                    arguments={"region": "us"},
+                )
+    # The header contradicts the argument: 400 (specification 2026-07-28, transports), for whoever may know of the tool.
+    assert answers[f"safe__guarded {ALICE}"].status_code == 400
+    hidden, none = answers[f"safe__guarded {BOB}"], answers[f"safe__nothing {BOB}"]
+    assert hidden.status_code == none.status_code
+    assert hidden.text.replace("guarded", "nothing") == none.text

@@ -13,7 +13,7 @@ from toolcrib.catalog import JsonObject, ListMethod
 from toolcrib.crib import Crib
 from toolcrib.crib.resources import NoResourceError
 from toolcrib.gateway.answers import enveloped, listed, relayed
-from toolcrib.gateway.callers import Callers
+from toolcrib.gateway.callers import ADMITTED, Callers
 from toolcrib.gateway.clients import client_of
 from toolcrib.gateway.passthrough import PassedCompletion, PassedPrompts, PassedResources
 from toolcrib.gateway.profiles import Asked, Surfaces
@@ -73,8 +73,9 @@ class Answering:
         }
 
     def input_schema(self, name: str) -> JsonObject | None:
-        """The schema of a tool, against which the SDK checks `Mcp-Param-*` headers before it is known who calls."""
-        return self._surfaces.known(LOCAL).input_schema(name)
+        """The schema of a tool, against which the SDK checks `Mcp-Param-*` headers before it hands the request on."""
+        caller = Caller(principal=ADMITTED.get())
+        return self._surfaces.known(caller).input_schema(name, caller)
 
     async def _introduce(self, ctx: Context, envelope: JsonObject) -> JsonObject:
         surface = await self._surfaces.of(self._callers.caller(ctx))

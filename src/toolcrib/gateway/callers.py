@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,6 +24,10 @@ IDLE_WINDOW = 1800.0
 """Seconds without a request after which a client that names no conversation is taken to have begun another."""
 
 _LOCAL = Principal()
+
+ADMITTED: ContextVar[Principal] = ContextVar("admitted", default=_LOCAL)
+"""Who was let in with the HTTP request that is being answered, for what the SDK asks before it hands the request on."""
+
 _LONGEST = 200
 _MOST_CONVERSATIONS = 1_000
 

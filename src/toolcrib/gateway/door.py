@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from toolcrib.broker import Principal, Quota, RateLimitedError, whole_seconds
 from toolcrib.errors import StoreError
 from toolcrib.gateway.bearer import Holder
-from toolcrib.gateway.callers import PRINCIPAL_SCOPE
+from toolcrib.gateway.callers import ADMITTED, PRINCIPAL_SCOPE
 
 if TYPE_CHECKING:
     from toolcrib.gateway.metrics import Metrics
@@ -191,6 +191,7 @@ class Door:
             missing = " ".join(holder.missing)
             return self._challenge(scope, 403, "insufficient_scope", f"The token lacks scopes: {missing}.")
         scope[PRINCIPAL_SCOPE] = holder.principal
+        ADMITTED.set(holder.principal)
         scope["user"] = self._user(holder.principal)
         return holder.principal
 

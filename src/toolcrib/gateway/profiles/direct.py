@@ -76,9 +76,9 @@ class DirectTools:
         """See `Surface.shown`."""
         return frozenset(public_name(key) for _, _, _, key in self.names(caller))
 
-    def input_schema(self, name: str) -> JsonObject | None:
+    def input_schema(self, name: str, caller: Caller) -> JsonObject | None:
         """See `Surface.input_schema`."""
-        key = self.names(Caller()).key_of(name)
+        key = self.names(caller).key_of(name)
         schema = None if key is None else self._crib.registry.tool(key).input_schema
         return cast("JsonObject", schema) if isinstance(schema, dict) else None
 

@@ -41,6 +41,6 @@ class DiscoverTools:
         """See `Surface.shown`: none, so that the list never changes."""
         return frozenset()
 
-    def input_schema(self, name: str) -> JsonObject | None:
+    def input_schema(self, name: str, caller: Caller) -> JsonObject | None:
         """See `Surface.input_schema`."""
         return next((each["inputSchema"] for each in self._tools.definitions() if each["name"] == name), None)

@@ -51,6 +51,6 @@ class Surface(Protocol):
         """The ids of the servers' tools that the caller sees in the list."""
         ...
 
-    def input_schema(self, name: str) -> JsonObject | None:
+    def input_schema(self, name: str, caller: Caller) -> JsonObject | None:
         """The schema of a tool's arguments, against which the SDK checks `Mcp-Param-*` headers; None leaves that."""
         ...
