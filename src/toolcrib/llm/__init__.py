@@ -1,6 +1,7 @@
 """Models of any vendor with the tools of a crib: `LlmClient`."""
 
 from toolcrib.llm.account import Account, Price, Spent
+from toolcrib.llm.caching import first_difference
 from toolcrib.llm.choice import chosen_surface
 from toolcrib.llm.client import LlmClient
 from toolcrib.llm.conversation import Conversation
@@ -77,6 +78,7 @@ __all__ = [
     "TurnEnded",
     "Usage",
     "chosen_surface",
+    "first_difference",
     "register_provider",
     "small_model_of",
     "use",
