@@ -60,7 +60,7 @@ $(BENCHES:%=bench-%): bench-%: setup
 	$(BIN)/python -m bench.$*
 
 docs: setup
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 
 lock: setup
 	$(BIN)/python -m pip install --quiet uv
