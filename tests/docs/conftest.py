@@ -10,7 +10,8 @@ A fence says what is done with its block:
   output. A command must succeed, unless the next one is `echo $?`.
 - `text`: not looked at, save as what a block before it prints.
 
-A comment right above a fence says more: `<!-- not run: REASON -->`; `<!-- file: NAME -->`, the JSON is written to
+A comment right above a fence says more: `<!-- not run: REASON -->`; `<!-- sent: FILE PATH -->`, what is shown is a
+part of what a vendor is sent; `<!-- file: NAME -->`, the JSON is written to
 that file of the page's folder; `<!-- faulty file: NAME -->`, the same for one that is wrong on purpose.
 
 In what is compared, `…` stands for anything within a line, and alone on a line for any number of lines. How wide the
@@ -91,6 +92,22 @@ def is_like(shown: str, printed: str) -> bool:
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in _lines(printed))) is not None
 
 
+def holds(value: Any, shown: Any) -> bool:
+    """Whether a value has all that is shown of it; `…` is any text, and ends a list that goes on."""
+    if isinstance(shown, dict):
+        return isinstance(value, dict) and all(key in value and holds(value[key], shown[key]) for key in shown)
+    if isinstance(shown, list):
+        if not isinstance(value, list):
+            return False
+        if shown[-1:] == ["…"]:
+            shown, value = shown[:-1], value[: len(shown) - 1]
+        return len(shown) == len(value) and all(map(holds, value, shown))
+    if isinstance(shown, str) and "…" in shown:
+        pattern = ".*".join(re.escape(part) for part in shown.split("…"))
+        return isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
+    return type(value) is type(shown) and bool(value == shown)
+
+
 def _lines(text: str) -> list[str]:
     """The lines without what a reader does not see: blanks at the end, and more than two in a row."""
     return [_BLANKS.sub("  ", line).rstrip() for line in text.strip("\n").splitlines()]
@@ -109,6 +126,11 @@ def blocks(page: Path) -> list[Block]:
 @pytest.fixture(scope="session")
 def like() -> Any:
     return is_like
+
+
+@pytest.fixture(scope="session", name="holds")
+def holding() -> Any:
+    return holds
 
 
 @pytest.fixture(scope="session")

@@ -63,9 +63,9 @@ def folder(page: Path, listed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     return work
 
 
-async def test_what_a_page_shows_is_what_happens(blocks: list[Any], folder: Path, like: Any) -> None:
+async def test_what_a_page_shows_is_what_happens(blocks: list[Any], folder: Path, like: Any, holds: Any) -> None:
     async with AsyncExitStack() as stack:
-        reader = _Reader(folder, like, stack)
+        reader = _Reader(folder, like, holds, stack)
         for place, block in enumerate(blocks):
             following = blocks[place + 1] if place + 1 < len(blocks) and blocks[place + 1].follows else None
             await reader.take(block, following)
@@ -76,10 +76,11 @@ async def test_what_a_page_shows_is_what_happens(blocks: list[Any], folder: Path
 class _Reader:
     """Does what a page says, block by block, and notes where something else happens than it shows."""
 
-    def __init__(self, folder: Path, like: Any, stack: AsyncExitStack) -> None:
+    def __init__(self, folder: Path, like: Any, holds: Any, stack: AsyncExitStack) -> None:
         self.faults: list[str] = []
         self._folder = folder
         self._like = like
+        self._holds = holds
         self._stack = stack
         self._names: dict[str, Any] = {"__name__": "__main__"}
         self._crib: Crib | None = None
@@ -112,7 +113,7 @@ class _Reader:
             if following.language == "text":
                 texts = [str(each.get("text")) for each in result["content"]]
                 self._expect(following, following.text, "\n".join(texts), block.text)
-            elif not _holds(result, json.loads(following.text)):
+            elif not self._holds(result, json.loads(following.text)):
                 self.faults.append(f"{following.where}: happens is\n{json.dumps(result, indent=2, ensure_ascii=False)}")
 
     async def _take_python(self, block: Any, following: Any) -> None:
@@ -176,19 +177,3 @@ def _run(command: str) -> tuple[int, str]:
     with redirect_stdout(printed), redirect_stderr(printed):
         code = main(parsed[1:])
     return code, printed.getvalue()
-
-
-def _holds(value: Any, shown: Any) -> bool:
-    """Whether a value has all that is shown of it; `…` is any text, and ends a list that goes on."""
-    if isinstance(shown, dict):
-        return isinstance(value, dict) and all(key in value and _holds(value[key], shown[key]) for key in shown)
-    if isinstance(shown, list):
-        if not isinstance(value, list):
-            return False
-        if shown[-1:] == ["…"]:
-            shown, value = shown[:-1], value[: len(shown) - 1]
-        return len(shown) == len(value) and all(map(_holds, value, shown))
-    if isinstance(shown, str) and "…" in shown:
-        pattern = ".*".join(re.escape(part) for part in shown.split("…"))
-        return isinstance(value, str) and re.fullmatch(pattern, value, re.DOTALL) is not None
-    return type(value) is type(shown) and bool(value == shown)
