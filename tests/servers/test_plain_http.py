@@ -101,6 +101,29 @@ async def test_a_connection_that_the_server_has_ended_is_not_used_again():
     assert len(opened) == 2
 
 
+async def test_what_nobody_asked_for_is_no_answer_to_the_next_request():
+    """It may be another caller's (RFC 9112, 9.2: such a connection is closed)."""
+    unasked = OK + b'content-length: 8\r\n\r\n{"no":1}'
+    framings = (b"content-length: 2\r\n\r\n{}", b"transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+    for framing in framings:
+        answers = answering(OK + framing + unasked, OK + framing)
+        async with sockets(answers) as (client, url, opened):
+            assert [(await client.post(url, json={"a": 1})).json() for _ in range(2)] == [{}, {}]
+        assert len(opened) == 2
+
+
+async def test_a_body_in_chunks_is_not_taken_whole_for_the_length_beside_them():
+    """RFC 9112, 6.3: the chunks count, and they may go on for ever."""
+
+    async def script(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(REQUEST_END)
+        writer.write(OK + b"content-length: 2\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n")
+        await reader.read()
+
+    async with sockets(script) as (client, url, _), client.stream("POST", url, json={"a": 1}) as response:
+        assert await anext(response.aiter_raw()) == b"{}"
+
+
 async def test_requests_at_the_same_time_have_a_connection_each():
     arrived = anyio.Event()
     waiting = 0

@@ -190,8 +190,10 @@ class _Connection(asyncio.Protocol):
         return bytes(event.data) if isinstance(event, h11.Data) else None
 
     def finish(self) -> None:
-        """Make ready for another request, if the response has been read to its end; else end it."""
-        if self._http.our_state is h11.DONE and self._http.their_state is h11.DONE:
+        """Make ready for another request, if the response has been read to its end and nothing came after it; else end
+        it: what nobody asked for would be taken for the answer to the next request, maybe another caller's."""
+        ended = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        if ended and not self._http.trailing_data[0]:
             self._http.start_next_cycle()
             self._idle_since = time.monotonic()
         else:
@@ -285,10 +287,10 @@ class _Body(httpx2.AsyncByteStream):
 
 
 def _is_short(head: h11.Response) -> bool:
-    """Whether a body can be taken whole: it says that it is short, and is not encoded."""
+    """Whether a body can be taken whole: it says that it is short, and is not encoded, nor in chunks."""
     length = None
     for name, value in head.headers:
-        if name == b"content-encoding":
+        if name in (b"content-encoding", b"transfer-encoding"):  # with chunks, its length means nothing
             return False
         if name == b"content-length":
             length = int(value)
