@@ -1,6 +1,7 @@
 """Saved scripts: kept, found, called with checked arguments by models and by each other, and accounted for."""
 
 import json
+import os
 import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from toolcrib.broker import Options
 from toolcrib.config import config_from_mapping
 from toolcrib.errors import DeniedError, SandboxError, UsageError
 from toolcrib.metatools import MetaTools
-from toolcrib.scripts import RUN_META, Purpose, ScriptFolder
+from toolcrib.scripts import RUN_META, Purpose, SavedScript, ScriptFolder
 
 pytestmark = pytest.mark.anyio
 
@@ -445,3 +446,14 @@ def test_the_folder_is_read_only_when_it_has_changed(tmp_path: Path) -> None:
     folder = ScriptFolder(tmp_path / "none")
     assert folder.changed()
     assert not folder.changed()
+
+
+def test_a_link_to_nothing_or_a_pipe_costs_only_its_own_script(tmp_path: Path) -> None:
+    """A file that another instance removes while the folder is looked at is such a one too."""
+    folder = ScriptFolder(tmp_path)
+    folder.save(SavedScript("good", "1"), replace=False)
+    (tmp_path / "gone.json").symlink_to(tmp_path / "nothing")
+    os.mkfifo(tmp_path / "pipe.json")
+    assert folder.changed()
+    assert list(folder.scripts) == ["good"]
+    assert sorted(folder.broken) == ["gone", "pipe"]

@@ -103,18 +103,19 @@ class ScriptFolder:
         """What tells the folder as it is from what it was: each file's name, time, size and number."""
         try:
             with os.scandir(self._folder) as entries:
-                found = sorted(
-                    (entry.name.removesuffix(_ENDING), stat.st_mtime_ns, stat.st_size, stat.st_ino)
+                found = [
+                    (entry.name.removesuffix(_ENDING), *_state(entry))
                     for entry in entries
                     if entry.name.endswith(_ENDING) and not entry.name.startswith(".")
-                    for stat in [entry.stat()]
-                )
+                ]
         except OSError:
             return _NOBODY
-        return tuple(found)
+        return tuple(sorted(found))
 
     def _read(self, name: str) -> SavedScript:
         check_name(name)
+        if self._path(name).exists() and not self._path(name).is_file():  # opening a pipe would wait for its writer
+            raise UsageError("It is no file.")
         with self._path(name).open("rb") as file:
             content = file.read(_MOST_BYTES + 1)
         if len(content) > _MOST_BYTES:
@@ -142,3 +143,12 @@ class ScriptFolder:
 
     def _path(self, name: str) -> Path:
         return self._folder / f"{name}{_ENDING}"
+
+
+def _state(entry: os.DirEntry[str]) -> tuple[int, int, int]:
+    """A file's time, size and number; of one that has gone just now, or of a link to nothing, none."""
+    try:
+        stat = entry.stat()
+    except OSError:
+        return (0, 0, 0)
+    return (stat.st_mtime_ns, stat.st_size, stat.st_ino)
