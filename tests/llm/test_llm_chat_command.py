@@ -87,6 +87,16 @@ async def test_one_question_shows_calls_as_they_happen_and_what_it_took(
     assert double.bodies[1]["messages"][-1]["content"] == "said"
 
 
+async def test_calls_come_in_by_the_command_line(folder: Path, environment: dict[str, str]) -> None:
+    config = json.loads((folder / "mcp.json").read_text(encoding="utf-8"))
+    rule = {"faces": ["cli"], "then": "deny", "reason": "not from a terminal"}
+    config["toolcrib"]["policy"] = {"rules": [rule]}
+    (folder / "mcp.json").write_text(json.dumps(config), encoding="utf-8")
+    async with vendor(api.answer("", SAY), api.answer("I may not.")) as (double, words):
+        await ran(command(folder, *words, "--once", "Say it.", "--surface", "all"), environment)
+    assert "not from a terminal" in double.bodies[1]["messages"][-1]["content"]
+
+
 async def test_in_a_pipe_each_line_is_a_question_and_json_is_one_document(
     folder: Path, environment: dict[str, str]
 ) -> None:

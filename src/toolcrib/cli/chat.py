@@ -109,7 +109,7 @@ async def _chat(config: Config, provider: "Provider", spoken: "Conversation", wa
     failed = False
     async with (
         session.open_crib(config, lists_first=True, approver=terminal_approver()) as crib,
-        LlmClient(provider, crib, use_deferred_loading=deferred, **options) as client,
+        LlmClient(provider, crib, use_deferred_loading=deferred, face="cli", **options) as client,
     ):
         async for question in _questions(wanted):
             answer = await _answered(client, spoken, question, wanted)

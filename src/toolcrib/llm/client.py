@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self, TypedDict
 
 import anyio
 
+from toolcrib.broker import Face
 from toolcrib.crib import Crib
 from toolcrib.errors import UsageError
 from toolcrib.llm.account import Accountant, Price
@@ -66,6 +67,7 @@ class LlmClient:
         trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
         guided: On the surface `search`, for small models: the order of steps is fixed, and the model is held to the
             names that were found and to the schema of the tool that it chose.
+        face: Where the questions come in, for the policy and the journal.
 
     Raises:
         UsageError: What is given does not go together, or the provider's name is not known.
@@ -92,6 +94,7 @@ class LlmClient:
         prices: Mapping[str, Price] | None = None,
         trim: bool = False,
         guided: bool = False,
+        face: Face = "library",
     ) -> None:
         if crib is not None and mcp_client is not None:
             raise UsageError("An LlmClient takes a crib or an mcp_client, not both.")
@@ -115,6 +118,7 @@ class LlmClient:
         self._native_search: NativeSearch = native_search
         self._prices = prices
         self._system = system
+        self._face: Face = face
         self._surfaces: dict[SurfaceName, Surface] = {}
         self._gates: dict[str, anyio.Semaphore] = {}
         self._opening = anyio.Lock()
@@ -194,7 +198,8 @@ class LlmClient:
         async with self._gates.setdefault(spoken.id, anyio.Semaphore(1)):
             surface = await self._surface(spoken)
             price = self._price(surface.crib)
-            exchange = Exchange(self._guide or self.provider, surface, spoken, self._limits, self._accountant, price)
+            model = self._guide or self.provider
+            exchange = Exchange(model, surface, spoken, self._limits, self._accountant, price, self._face)
             async with aclosing(exchange.run(text)) as events:
                 async for event in events:
                     yield event

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 import anyio
 
-from toolcrib.broker import Caller
+from toolcrib.broker import Caller, Face
 from toolcrib.llm.account import Account, Accountant, Price, roughly
 from toolcrib.llm.conversation import Conversation
 from toolcrib.llm.events import ChatResponse, ClientEvent, Ended, ToolCall, ToolEnded, ToolStarted, Trimmed, TurnEnded
@@ -68,6 +68,7 @@ class Exchange:
         limits: What the exchange may take.
         accountant: Counts requests.
         price: What the model's tokens cost, where that is known.
+        face: Where the question came in.
     """
 
     provider: Provider
@@ -76,6 +77,7 @@ class Exchange:
     limits: Limits
     accountant: Accountant
     price: Price | None = None
+    face: Face = "library"
     _aside: list[Message] = field(default_factory=list[Message], init=False)
     _mistakes: Counter[str] = field(default_factory=Counter[str], init=False)
     _calls: list[ToolCall] = field(default_factory=list[ToolCall], init=False)
@@ -90,7 +92,7 @@ class Exchange:
         Raises:
             ProviderError: The model failed. A question that nothing came of yet is taken back.
         """
-        caller = Caller(conversation=self.conversation.id)
+        caller = Caller(conversation=self.conversation.id, face=self.face)
         if self.conversation.tools is None:
             self.conversation.tools = await self.surface.tools(caller)
             self.conversation.surface = self.surface.name
