@@ -294,6 +294,14 @@ async def test_it_is_on_record_and_what_it_gives_is_external(tmp_path: Path) -> 
     assert "EMP-123" not in reader.asked[0][0]
 
 
+async def test_no_secret_goes_to_the_model_in_a_shape_or_with_what_did_not_fit_it(tmp_path: Path) -> None:
+    """A script may make the shape of what it has read."""
+    code = "await extract('Ann', {'enum': ['EMP-' + str(123), 'b'], 'description': 'one of EMP-' + str(456)})"
+    outcome, reader = await ran(tmp_path, code, "c", "b", redact=["EMP-[0-9]+"])
+    assert (outcome.value, len(reader.asked)) == ("b", 2)
+    assert "EMP-" not in str(reader.asked)
+
+
 async def test_the_policy_may_deny_it(tmp_path: Path) -> None:
     code = "try:\n    await extract('a', int)\nexcept Exception:\n    print('went on')"
     outcome, reader = await ran(tmp_path, code, **DENIED)

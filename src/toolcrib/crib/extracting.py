@@ -7,7 +7,7 @@ from typing import Any, cast
 from toolcrib.broker import OWN_SOURCE
 from toolcrib.catalog import NO_CONTEXT, JsonObject, ListMethod, RequestContext, RequestMethod, Tool
 from toolcrib.errors import ProtocolError, ToolcribError
-from toolcrib.redact import Secrets
+from toolcrib.redact import Secrets, mapped
 from toolcrib.schema import UnusableSchemaError, Validator, compile_validator
 from toolcrib.smallmodel import SmallModel
 from toolcrib.tokens import count_tokens
@@ -89,7 +89,9 @@ class Extracting:
         return {"content": [{"type": "text", "text": text}], "structuredContent": {"value": value}}
 
     async def _extracted(self, value: Any, shape: Any) -> Any:
-        validator = _validator(shape)
+        # What a script computed may stand in the shape too, and in what is told of an answer that does not fit.
+        wanted = cast("JsonObject", mapped(shape, self._secrets.exact, 0))
+        validator = _validator(wanted)
         text = self._secrets.exact(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
         most = int(self._model.window * _SHARE)
         # A token has at least one character, so most texts need not be counted.
@@ -100,7 +102,7 @@ class Extracting:
             )
         asked, problems = text, ""
         for _ in range(_TRIES):
-            answer = await self._model.answer(_TASK, asked, shape)
+            answer = await self._model.answer(_TASK, asked, wanted)
             result = validator.validate(answer)
             if result.is_valid:
                 return answer

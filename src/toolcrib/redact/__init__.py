@@ -7,7 +7,7 @@ configuration.
 
 from toolcrib.redact.names import looks_secret
 from toolcrib.redact.secrets import MIN_SECRET, HoldsSecrets, HoldsValues, Secrets, redact, redact_text, without_known
-from toolcrib.redact.texts import REDACTED
+from toolcrib.redact.texts import REDACTED, mapped
 
 __all__ = [
     "MIN_SECRET",
@@ -16,6 +16,7 @@ __all__ = [
     "HoldsValues",
     "Secrets",
     "looks_secret",
+    "mapped",
     "redact",
     "redact_text",
     "without_known",
