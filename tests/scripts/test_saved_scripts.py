@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from toolcrib import Caller, Crib
-from toolcrib.broker import Options
+from toolcrib.broker import Options, Question
 from toolcrib.config import config_from_mapping
 from toolcrib.errors import DeniedError, SandboxError, UsageError
 from toolcrib.metatools import MetaTools
@@ -260,6 +260,55 @@ async def test_one_that_waits_for_an_approval_goes_on_when_it_is_called_again(tm
         await crib.approvals.decide(pending.id, approved=True, by="a test")
         outer = await crib.run_code("", retry_of=outer.run)
     assert (outer.value, WRITTEN) == (2, ["x", "y"])
+
+
+async def test_what_was_allowed_of_one_text_is_not_allowed_of_another(tmp_path: Path) -> None:
+    WRITTEN.clear()
+    rules = [{"name": "ask", "tools": ["scripts.*"], "then": "ask"}]
+    asked: list[str] = []
+
+    async def approver(question: Question) -> bool:
+        asked.append(question.call.target)
+        if len(asked) == 1:
+            await crib.scripts.save("one", "await box.write(title='other')", replace=True)
+            return True
+        return False
+
+    config = {"mcpServers": {}, "toolcrib": {"policy": {"rules": rules}}}
+    async with Crib.open(config, state_dir=tmp_path, approver=approver) as crib:
+        crib.add_functions(write, server="box")
+        await crib.scripts.save("one", "await box.write(title='first')")
+        with pytest.raises(DeniedError):
+            await crib.scripts.run("one")
+    assert (asked, WRITTEN) == (["scripts.one"] * 2, [])
+
+
+async def test_a_script_that_is_removed_while_a_call_waits_for_its_turn_still_runs(crib: Crib) -> None:
+    started, go_on = anyio.Event(), anyio.Event()
+
+    async def hold() -> None:
+        """Wait."""
+        started.set()
+        await go_on.wait()
+
+    crib.add_functions(hold, server="door")
+    await crib.scripts.save("holds", "await door.hold()")
+    await crib.scripts.save("quick", "1")
+    found: list[Any] = []
+
+    async def run(name: str) -> None:
+        found.append((await crib.scripts.run(name)).result.get("structuredContent"))
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(8):  # as many as are run at once
+                tasks.start_soon(run, "holds")
+            await started.wait()
+            tasks.start_soon(run, "quick")
+            await anyio.wait_all_tasks_blocked()
+            crib.scripts.remove("quick")
+            go_on.set()
+    assert found.count(1) == 1
 
 
 async def test_many_at_once_inside_many_don_t_wait_for_each_other(crib: Crib) -> None:

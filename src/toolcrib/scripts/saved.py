@@ -1,5 +1,6 @@
 """`SavedScript`: a script under a name, as a tool that can be called and as the file that keeps it."""
 
+import hashlib
 import json
 import keyword
 import re
@@ -19,6 +20,9 @@ MOST_CODE = 256 * 1024
 """Characters of a script at most."""
 MOST_ARGUMENTS = 1024 * 1024
 """Characters of the JSON of a call's arguments at most: they become a part of the script."""
+
+TEXT_META = "toolcrib/text"
+"""Member of the `_meta` of a script's definition: the beginning of the SHA-256 of its text."""
 
 _FORMAT = 1
 _DEEPEST = 50
@@ -82,8 +86,12 @@ class SavedScript:
 
     @property
     def definition(self) -> JsonObject:
-        """It as a tool, as a server would list it."""
-        definition: JsonObject = {"name": self.name, "inputSchema": self.parameters}
+        """It as a tool, as a server would list it.
+
+        It tells one text from another: what was allowed of one is not allowed of what takes its place.
+        """
+        digest = hashlib.sha256(self.code.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        definition: JsonObject = {"name": self.name, "inputSchema": self.parameters, "_meta": {TEXT_META: digest}}
         if self.about:
             definition["description"] = self.about
         if self.signature.returns is not None:

@@ -134,13 +134,15 @@ class SavedScripts:
         script = self.folder.scripts.get(str(params.get("name")))
         if script is None:
             raise ProtocolError(self.id, f"unknown tool {params.get('name')}", rpc_code=_INVALID_PARAMS)
+        # Told now, of this text: the folder may change while the call waits for its turn.
+        effect = self.effects()[script.name]
         caller = context.caller if isinstance(context, CallerContext) else Caller()
         arguments = cast("JsonObject", params.get("arguments") or {})
         try:
             _check_nesting(script.name, caller.within)
             with anyio.fail_after(context.timeout):
                 async with self._gates.setdefault(len(caller.within), anyio.CapacityLimiter(_AT_ONCE)):
-                    outcome = await self._run(script, arguments, caller, context)
+                    outcome = await self._run(script, effect, arguments, caller, context)
         except TimeoutError:
             if context.timeout is None:
                 raise
@@ -152,13 +154,13 @@ class SavedScripts:
         return self._result(script, outcome, arguments, caller)
 
     async def _run(
-        self, script: SavedScript, arguments: JsonObject, caller: Caller, context: RequestContext
+        self, script: SavedScript, effect: Effect, arguments: JsonObject, caller: Caller, context: RequestContext
     ) -> RunOutcome:
         runner = self._runner()
         program = script.program(arguments)
         asked, earlier = await runner.asked(f"{SAVED_SCRIPTS}.{script.name}", arguments, caller)
         purpose = Purpose(
-            only_reads=self.effects()[script.name] == "read",
+            only_reads=effect == "read",
             result_bytes=_LARGEST_VALUE,
             parent=caller.run,
             asked=asked,
