@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("anthropic")
 
 from doubles import anthropic_api as api
+from doubles import anthropic_rules
 from doubles.serving import Double, Refusal, served
 
 from toolcrib import Crib
@@ -115,6 +116,35 @@ async def test_reasoning_goes_back_unchanged_and_keeps_a_failed_call_in_its_plac
     assert [event.text for event in events if isinstance(event, ThinkingDelta)] == ["hm"]
     assert double.bodies[2]["messages"][1]["content"][0] == thought
     assert double.bodies[2]["messages"][2]["content"][0]["is_error"] is True
+
+
+async def test_reasoning_that_is_bound_to_what_precedes_it_is_accepted_whatever_comes(crib: Crib) -> None:
+    """Some models refuse reasoning once system, tools or earlier messages have changed."""
+
+    def thinks(*blocks: Any, stop: str = "end_turn") -> Any:
+        def step(body: dict[str, Any]) -> Any:
+            signed = anthropic_rules.signature(body, "hm")
+            return api.answer({"type": "thinking", "thinking": "hm", "signature": signed}, *blocks, stop=stop)
+
+        return step
+
+    script = [
+        thinks(api.call("local__add", {"a": "x"}, "toolu_1"), stop="tool_use"),
+        thinks(api.call("local__add", GOOD, "toolu_2"), stop="tool_use"),
+        thinks(api.text("3")),
+        thinks(api.call("local__ping", {}, "toolu_3"), stop="tool_use"),
+        thinks(api.text("pong")),
+    ]
+
+    def late() -> str:
+        """Come later."""
+        return "late"
+
+    async with client_over(crib, *script, surface="deferred") as (client, double):
+        await client.chat("1 + 2?")
+        crib.add_functions(late, server="later")
+        assert (await client.chat("ping")).text == "pong"
+    assert len(double.bodies) == len(script)
 
 
 async def test_requests_begin_with_the_last_one_save_for_cache_marks(crib: Crib) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from doubles import anthropic_api as api
+from doubles import anthropic_rules
 from doubles.serving import Refusal
 
 HEADERS = {"authorization": "Bearer key", "anthropic-version": "2023-06-01"}
@@ -40,6 +41,36 @@ SEARCH = {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm
 GONE = {"name": "gone", "input_schema": {"type": "object"}, "defer_loading": True}
 SEARCHED = api.searched({"tools": [SEARCH, GONE]}, "gone")
 MARK = {"cache_control": {"type": "ephemeral"}}
+LONG = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+CLOSED: dict[str, Any] = {"type": "object", "additionalProperties": False}
+TEXT = {"type": "string"}
+BY_CODE = {**USE, "caller": {"type": "code_execution_20260120", "tool_id": "srvtoolu_1"}}
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+
+
+def _strict(*schemas: dict[str, Any]) -> Callable[[dict[str, Any]], None]:
+    tools = [{"name": f"s{place}", "input_schema": each, "strict": True} for place, each in enumerate(schemas)]
+    return lambda body: body["tools"].extend(tools)
+
+
+def _by_code(*blocks: Any, **members: Any) -> Callable[[dict[str, Any]], None]:
+    def change(body: dict[str, Any]) -> None:
+        _content(1, BY_CODE)(body)
+        _content(2, *blocks)(body)
+        body.update(members)
+
+    return change
+
+
+def _thought(body: dict[str, Any]) -> None:
+    asked = {**body, "messages": body["messages"][:1]}
+    signed = {"type": "thinking", "thinking": "hm", "signature": anthropic_rules.signature(asked, "hm")}
+    _content(1, signed, USE)(body)
+
+
+def _thought_then(change: Callable[[dict[str, Any]], Any]) -> Callable[[dict[str, Any]], None]:
+    return lambda body: (_thought(body), change(body))[0]
+
 
 RULES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda body: body.update(store=True), "Extra inputs"),
@@ -83,7 +114,50 @@ RULES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
     (lambda body: (body["tools"].append(SEARCH), _content(1, *SEARCHED, USE)(body)), "not found in available"),
     (_content(0, SEARCHED[1]), "only be in assistant messages"),
     (_content(2, {**RESULT, "tool_use_id": "srvtoolu_1"}), "for a server tool"),
+    (
+        lambda body: (_tool(**MARK)(body), _content(0, {**api.text("x"), **LONG})(body)),
+        "must not come after a ttl='5m'",
+    ),
+    (_strict({"type": "object"}), "explicitly set to false"),
+    (_strict({**CLOSED, "properties": {"a": {"$ref": "#"}}}), "Circular reference"),
+    (_strict(*(CLOSED for _ in range(21))), "too complex"),
+    (_strict({**CLOSED, "properties": {f"p{n}": TEXT for n in range(25)}}), "too complex"),
+    (
+        _strict(
+            {
+                **CLOSED,
+                "properties": {f"p{n}": {"anyOf": [TEXT]} for n in range(17)},
+                "required": [f"p{n}" for n in range(17)],
+            }
+        ),
+        "too complex",
+    ),
+    (_by_code(RESULT), "container_id is required"),
+    (_by_code(RESULT, api.text("and?"), container="c1"), "Only tool_result blocks"),
+    (_by_code({**RESULT, "content": [IMAGE]}, container="c1"), "must be text"),
+    (_thought_then(lambda body: body["messages"][1]["content"][0].update(thinking="ha")), "cannot be modified"),
+    (_thought_then(lambda body: body.update(system="Be long.")), "bound to a different conversation"),
+    (_thought_then(lambda body: body["tools"].append({**TOOL, "name": "u"})), "bound to a different conversation"),
+    (_thought_then(_content(0, api.text("ho"))), "bound to a different conversation"),
 ]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _thought,
+        _thought_then(lambda body: body["tools"].append(GONE)),
+        _thought_then(lambda body: body["tools"][0].update(MARK)),
+        _by_code(RESULT, container="c1"),
+        _strict({**CLOSED, "properties": {f"p{n}": TEXT for n in range(24)}}),
+        lambda body: (_tool(**LONG)(body), _content(0, {**api.text("x"), **MARK})(body)),
+    ],
+    ids=["thought", "a deferred tool more", "a mark more", "in a container", "24 optional", "the longer life first"],
+)
+def test_what_stays_within_the_rules_is_accepted(change: Callable[[dict[str, Any]], Any]) -> None:
+    body = copy.deepcopy(BODY)
+    change(body)
+    api.check(body, HEADERS)
 
 
 @pytest.mark.parametrize(

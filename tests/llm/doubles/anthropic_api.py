@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from doubles import anthropic_rules
 from doubles.serving import Refusal
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
@@ -45,6 +46,7 @@ def check(body: dict[str, Any], headers: dict[str, str]) -> None:
     _choice(body)
     _cache(body)
     _messages(body["messages"], {tool["name"] for tool in tools or []}, tools is not None)
+    anthropic_rules.check(body, refuse)
     if len(json.dumps(body["messages"])) / 4 > WINDOW:
         raise refuse(f"prompt is too long: 210000 tokens > {WINDOW} maximum")
 
