@@ -99,6 +99,9 @@ class Table:
     def context(self, source_id: str, caller: Caller, client: Any = None) -> RequestContext:
         return RequestContext(connection_key=caller.key, client=client, principal=caller.principal.name)
 
+    def own(self, name: str, caller: Caller) -> None:
+        return None
+
     async def learn(self, name: str, caller: Caller, client: Any = None) -> bool:
         return False
 

@@ -70,6 +70,15 @@ async def test_a_shared_connection_declares_nothing_and_asks_nobody(opened, star
     assert starts() == 1
 
 
+async def test_a_server_that_asked_in_vain_gets_connections_of_its_callers(opened, starts):
+    async with opened("auto") as crib:
+        assert await root(crib, ALICE, Client("file:///alice")) == "-32600"  # its first question tells that it asks
+        assert await root(crib, ALICE, Client("file:///alice")) == "file:///alice"
+        assert await root(crib, BOB, Client("file:///bob")) == "file:///bob"
+        assert await root(crib, LOCAL) == "-32600"  # nobody can be asked: it stays shared
+    assert starts() == 3
+
+
 async def test_callers_of_a_server_have_connections_of_their_own_by_principal_and_conversation(opened, starts):
     tuesday = replace(ALICE, conversation="tuesday")
     async with opened("caller") as crib:

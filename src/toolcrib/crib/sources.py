@@ -190,12 +190,13 @@ def _connection(server: McpServer, caller: Caller, client: ClientSide | None) ->
     """Whose connection to a server a caller's requests use.
 
     A server of the handshake era can ask a client only over a connection on which that client is declared. Such a one
-    costs nothing to speak of where this program has one client, or where the server is no process of its own.
+    costs nothing to speak of where this program has one client, or where the server is no process of its own; else it
+    is worth its cost for a server that has tried to ask.
     """
     options = server.config.options
     if options.connection != "auto":
         return options.connection
-    cheap = caller.face == "stdio" or server.config.url is not None
+    cheap = caller.face == "stdio" or server.config.url is not None or server.asked_in_vain
     wanted = server.asks_midway and options.start != "always" and bool(declared(client))
     return "caller" if cheap and wanted else "shared"
 

@@ -78,7 +78,7 @@ class Line:
         self.client = client
         self.kept = kept
         self._serving: list[RequestContext] = []
-        self._served: set[str] = set()
+        self.asked_in_vain = False
         self._id = server_id
         self._config = config
         self._around = around
@@ -89,7 +89,6 @@ class Line:
     def serving(self, context: RequestContext) -> Generator[None]:
         """Let the server ask the client of the request that the block sends."""
         self._serving.append(context)
-        self._served.add(context.principal)
         try:
             yield
         finally:
@@ -98,17 +97,18 @@ class Line:
     def client_now(self, asked: Collection[ClientSide]) -> ClientSide | None:
         """Whom the server may ask at this moment.
 
-        Over a connection of one caller it is the client of its newest request. Over a shared one nothing tells whom a
-        question is for, unless there is a single request under way and nobody else has ever used the connection.
-        A request whose client is being asked does not count: its server waits for that answer first.
+        Over a connection of one caller it is the client of its newest request; one whose client is being asked does not
+        count, since its server waits for that answer first. Over a shared one it is nobody: nothing tells whom a
+        question is for, and what one caller answers, such as its folders, would hold for the others too.
 
         Args:
             asked: The clients that are being asked.
         """
+        if self.client is None:
+            self.asked_in_vain = True
+            return None
         free = [each.client for each in self._serving if not any(each.client is one for one in asked)]
-        if self.client is not None:
-            return next((each for each in reversed(free) if each is not None), self.client)
-        return free[0] if len(free) == 1 and len(self._served) == 1 else None
+        return next((each for each in reversed(free) if each is not None), self.client)
 
     def heard(self, method: str, params: Mapping[str, Any]) -> None:
         """Take a notification of the connection that says that something has changed."""

@@ -117,6 +117,11 @@ class McpServer:
         """Whether the server may ask something while a request is under way: it speaks the handshake era."""
         return self.snapshot is not None and not self.snapshot.modern
 
+    @property
+    def asked_in_vain(self) -> bool:
+        """Whether it has asked something over the shared connection, where nobody can be asked."""
+        return self._shared.asked_in_vain
+
     async def follow(self, uri: str, context: RequestContext, on_start: Callable[[], None]) -> None:
         """Be told when a resource changes, until cancelled. See `Line.follow`."""
         await self._line(context).follow(uri, self._timeout, on_start)

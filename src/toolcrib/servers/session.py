@@ -9,7 +9,7 @@ from mcp_types import INTERNAL_ERROR, ClientCapabilities
 
 from toolcrib.catalog import ClientSide, JsonObject
 from toolcrib.errors import ProtocolError, ToolcribError
-from toolcrib.servers.asking import declared, may_ask
+from toolcrib.servers.asking import RELAYED, declared, may_ask
 from toolcrib.servers.limits import Limits
 
 WhoIsAsked = Callable[[Collection[ClientSide]], ClientSide | None]
@@ -40,7 +40,7 @@ class CallerSession(ClientSession):
         return ClientCapabilities.model_validate(self._declared)
 
     async def _on_request(self, dctx: Any, method: str, params: Mapping[str, Any] | None) -> JsonObject:
-        client = self._client(self._asked)
+        client = self._client(self._asked) if method in RELAYED else None
         if client is None or not may_ask(client, method, params or {}):
             return await super()._on_request(dctx, method, params)
         self._asked.append(client)

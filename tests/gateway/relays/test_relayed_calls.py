@@ -138,7 +138,7 @@ async def test_what_a_user_declines_reaches_the_server(relay: Any, way: str) -> 
     assert "decline:" in await said(relay, way, "ask_form")
 
 
-@pytest.mark.parametrize("connection", ["shared"])
+@pytest.mark.parametrize("connection", ["caller"])
 async def test_a_question_that_nobody_answers_keeps_no_other_call_from_asking(relay: Any) -> None:
     if relay.era != "modern":
         return  # a client of the handshake era is asked at once, and its request lasts as long as the question
