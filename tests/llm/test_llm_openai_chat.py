@@ -118,7 +118,15 @@ async def test_a_call_that_a_model_wrote_as_words_is_a_call(crib: Crib, calls: l
 
 
 @pytest.mark.parametrize(
-    "words", ['{"name": "Ann"}', '{"name": "a", "arguments": {}, "b": 1}', "{ is a brace", "```\nls\n```", "[1]"]
+    "words",
+    [
+        '{"name": "Ann"}',
+        '{"name": "local__add", "arguments": {}, "b": 1}',
+        '{"name": "sine", "parameters": {"amplitude": 2}}',
+        "{ is a brace",
+        "```\nls\n```",
+        "[1]",
+    ],
 )
 async def test_other_words_that_begin_like_a_call_are_an_answer(crib: Crib, calls: list[Any], words: str) -> None:
     async with client_over(crib, api.answer(words)) as (client, _):

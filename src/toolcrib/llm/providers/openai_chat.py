@@ -114,8 +114,9 @@ class ChatProvider:
     async def stream(self, request: Request) -> AsyncGenerator[ProviderEvent]:
         """See `Provider.stream`."""
         # OpenAI's own models call tools by the API alone.
-        written = bool(request.tools) and request.tool_choice != "none" and not self._own
-        answer = _Answer(str(len(request.messages)), WrittenCall(expected=written))
+        expected = request.tool_choice != "none" and request.shape is None and not self._own
+        names = frozenset(tool.name for tool in request.tools) if expected else frozenset[str]()
+        answer = _Answer(str(len(request.messages)), WrittenCall(names))
         try:
             async with await self._client.chat.completions.create(**self.payload(request), stream=True) as chunks:
                 async for chunk in chunks:

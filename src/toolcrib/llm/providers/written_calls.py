@@ -1,11 +1,13 @@
 """Calls that a model writes as words: servers without a reader for their model's way hand them on as the answer.
 
 Seen with small models on Ollama, vLLM and llama.cpp: one JSON object of a name and arguments, bare, in a code fence, or
-in `<tool_call>` tags. Only an answer that is nothing else counts as a call.
+in `<tool_call>` tags. Only an answer that is nothing else counts as a call, and only where it names a tool: whoever
+asks for data may well get an object of a name and parameters.
 """
 
 import json
 import re
+from collections.abc import Collection
 from typing import Any, cast
 
 from toolcrib.catalog import JsonObject
@@ -19,12 +21,13 @@ class WrittenCall:
     """Holds the words of an answer back while they may be a call.
 
     Args:
-        expected: Whether there may be one at all; if not, nothing is held back.
+        names: The names of the tools that there are; without any, nothing is held back.
     """
 
-    def __init__(self, *, expected: bool) -> None:
+    def __init__(self, names: Collection[str]) -> None:
         self._held = ""
-        self._open = expected
+        self._names = names
+        self._open = bool(names)
 
     def take(self, words: str) -> str:
         """Take words of the answer in; those that may be told now."""
@@ -45,7 +48,14 @@ class WrittenCall:
         """
         held = self._held if self._open else ""
         call = _read(held) if may_be else None
+        if call is not None and not self._is_tool(str(call["name"])):
+            call = None
         return (call, "") if call is not None else (None, held)
+
+    def _is_tool(self, name: str) -> bool:
+        """Whether a name is a tool's: one that there is, or one together with its server, as a search tells them."""
+        name = name.removeprefix("functions.")
+        return name in self._names or "." in name or "__" in name
 
 
 def _read(text: str) -> JsonObject | None:
