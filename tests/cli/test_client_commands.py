@@ -283,6 +283,10 @@ def test_without_a_command_it_tells_where_you_stand_and_what_comes_next(cli: Cli
     assert "Cursor uses Toolcrib" in ran.out
     assert "toolcrib servers --refresh" in ran.out  # they were never listed
 
+    for name in ("claude-desktop", "codex"):
+        assert cli("install", name, "--yes").code == 0
+    assert "Claude Desktop, Cursor and Codex use Toolcrib" in cli().out
+
     (home / "crib" / "servers.json").write_text("{")
     ran = cli()
     assert ran.code == 0

@@ -97,7 +97,7 @@ def test_explain_knows_what_is_hidden_and_from_whom(cli: Cli, ruled: Callable[..
         (["explain", "workshop.nobody"], "There is no tool 'workshop.nobody'."),
         (["explain", "workshop.create_issue", "[1]"], "is no argument for workshop.create_issue"),
         (["explain", "workshop.create_issue", "{"], "is not JSON"),
-        (["explain", "workshop.create_issue", "--over", "tcp"], "--over"),
+        (["explain", "workshop.create_issue", "--over", "tcp"], "'--over': 'tcp' is not one of"),
         (["explain"], "ID"),
         (["explode"], "explode"),
     ],

@@ -31,6 +31,14 @@ def test_every_command_has_help_with_the_common_options(cli: Cli, command: str) 
     assert "--json" in ran.out
 
 
+def test_the_help_of_a_group_tells_its_commands_whole(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    ran = cli("servers", "--help")
+    told = ran.out.partition("Commands:")[2]
+    assert "..." not in told
+    assert "Add a server of a registry to your configuration." in " ".join(told.split())
+
+
 def test_version_is_the_package_s(cli: Cli) -> None:
     ran = cli("--version")
     assert (ran.code, ran.out, ran.err) == (0, f"toolcrib {__version__}\n", "")

@@ -93,7 +93,7 @@ def test_a_failure_tells_how_to_go_on_and_is_gone_on_from(
         (["save", "Say", "-C", "1"], "can't be the name"),
         (["save", "say", "-C", "1"], "already"),
         (["save", "x"], "Give one script"),
-        (["save", "x", "missing.py"], "can't be read"),
+        (["save", "x", "missing.py"], "can't be read: No such file or directory."),
         (["save", "x", "-C", "1", "--parameters", "{"], "is not JSON"),
         (["save", "x", "-C", "1", "--parameters", "[]"], "must be a JSON Schema"),
         (["save", "x", "-C", "1", "-l", "cobol"], "no language"),

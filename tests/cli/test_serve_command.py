@@ -114,7 +114,7 @@ def test_an_address_that_is_none_is_misuse(cli: Cli, workshop: Path, address: st
 def test_an_address_that_others_reach_needs_the_names_it_goes_by(cli: Cli, workshop: Path) -> None:
     ran = cli("serve", "-c", workshop, "--http", "0.0.0.0:0")
     assert ran.code == 2
-    assert "allowed hosts" in ran.err
+    assert "--allow-host tools.example:8931" in ran.err
 
 
 def test_options_of_http_without_http_and_json_on_the_wire_are_misuse(cli: Cli, workshop: Path) -> None:

@@ -129,9 +129,12 @@ async def test_a_conversation_is_saved_and_gone_on_with(folder: Path, environmen
         (["--model", "gemini:m"], "can't be used: No API key"),
         (["--model", "openai-chat:m", "--key-env", "NO_SUCH_KEY"], "holds no key"),
         (["--model", "nonsense:m"], "There is no provider 'nonsense'."),
-        (["--model", "script:no-such-file.json"], "can't be read"),
+        (["--model", "script:no-such-file.json"], "can't be read: No such file or directory."),
+        (["--model", "script:object.json"], "can't be read: it is no list."),
+        (["--model", "script:number.json"], "its item 2 is neither a text nor a call."),
+        (["--model", "script:half.json"], "it is not JSON: "),
         (["--model", "script:s.json", "--surface", "magic"], "There is no surface 'magic'."),
-        (["--model", "script:s.json", "--resume", "no-such-file.json"], "can't be read"),
+        (["--model", "script:s.json", "--resume", "no-such-file.json"], "can't be read: No such file or directory."),
         (["--model", "script:s.json", "--resume", "s.json"], "no stored conversation"),
         (["--model", "script:s.json", "--rounds", "11"], "--rounds"),
         ([], "--model"),
@@ -146,6 +149,9 @@ def test_what_is_asked_wrongly_exits_with_2(
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(folder)
     (folder / "s.json").write_text('["hello"]', encoding="utf-8")
+    (folder / "object.json").write_text('{"a": 1}', encoding="utf-8")
+    (folder / "number.json").write_text('["hello", 1]', encoding="utf-8")
+    (folder / "half.json").write_text('["hello"', encoding="utf-8")
     code = main(["chat", "--config", "mcp.json", "--once", "hi", *words])
     written = capsys.readouterr()
     assert (code, written.out) == (2, "")

@@ -133,6 +133,8 @@ def test_an_example_has_the_required_parameters_only() -> None:
         ({"anyOf": [{"type": "null"}, {"type": "integer"}]}, None),
         ({"type": ["null", "integer"]}, 1),
         ({"type": "string", "minLength": 12}, "text-text-te"),
+        ({"type": "string", "minLength": 3}, "text"),
+        ({"type": "string", "minLength": 3, "maxLength": 3}, "tex"),
         ({"type": "integer", "minimum": 7, "multipleOf": 5}, 10),
     ],
 )

@@ -97,6 +97,11 @@ def _object(text: str, what: str) -> "JsonObject":
     return cast("JsonObject", value)
 
 
+def why_unread(error: OSError | UnicodeError) -> str:
+    """Why a file could not be read as text, in words for whoever named it."""
+    return error.strerror or type(error).__name__ if isinstance(error, OSError) else "it is not UTF-8 text"
+
+
 def text_of(given: str) -> str:
     """What was given: a text, `-` for standard input, or `@file`.
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 import typer
 
 from toolcrib.cli import session
+from toolcrib.cli.arguments import why_unread
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.conversing import account_line, as_document, show
 from toolcrib.cli.options import AsJson, AskAll, ConfigFiles, ReadOnly
@@ -232,7 +233,7 @@ def _conversation(wanted: _Wanted) -> "Conversation":
     try:
         return Conversation.load(wanted.resume.read_text(encoding="utf-8"))
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"The conversation {shown(str(wanted.resume))} can't be read: {error}.") from None
+        raise UsageError(f"The conversation {shown(str(wanted.resume))} can't be read: {why_unread(error)}.") from None
 
 
 def _store(spoken: "Conversation", file: Path | None) -> None:

@@ -4,6 +4,8 @@ from typing import Any, ClassVar
 
 from typer.core import TyperGroup
 
+_NEVER_CUT = 1000
+
 
 class UnlessTold(TyperGroup):
     """Takes `GROUP …` for the command that is meant unless another one is named.
@@ -28,3 +30,10 @@ class UnlessTold(TyperGroup):
         """Print the options of that command among the help of the group, then the commands."""
         self.commands[self.meant].format_options(ctx, formatter)
         self.format_commands(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Print the whole first sentence of each command, on as many lines as it takes; the base class cuts it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                [(name, each.get_short_help_str(_NEVER_CUT)) for name, each in self.commands.items() if not each.hidden]
+            )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib.cli import session
+from toolcrib.cli.arguments import why_unread
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
 from toolcrib.cli.progress import call_progress
@@ -114,7 +115,7 @@ def read_script(file: Path | None, code: str | None) -> tuple[str, str]:
             return typer.get_text_stream("stdin").read(), ""
         return file.read_text(encoding="utf-8"), file.suffix
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"The script {shown(str(file))} can't be read: {error}.") from None
+        raise UsageError(f"The script {shown(str(file))} can't be read: {why_unread(error)}.") from None
 
 
 def language_of(given: str | None, suffix: str) -> "Language":

@@ -136,4 +136,4 @@ def _print(known: "list[ServerStatus]", *, refreshed: bool) -> None:
             for line in each.output[-_LAST_LINES:]:
                 print_styled((line, "dim"), indent=2)
     if not refreshed and any(each.tools is None and each.state == "dormant" for each in known):
-        tell("Some were never listed; toolcrib servers --refresh does it.")
+        tell("Some were never listed; toolcrib servers --refresh does it, or says why not.")

@@ -138,7 +138,7 @@ def tell_left_out(servers: "Iterable[ServerStatus]", what: str) -> None:
         tell(f"Not {what}, since they failed: {names}.\ntoolcrib servers --refresh tells why.")
     if unlisted:
         names = ", ".join(each.id for each in unlisted)
-        tell(f"Not {what}, since never listed: {names}.\ntoolcrib servers --refresh lists them.")
+        tell(f"Not {what}, since never listed: {names}.\ntoolcrib servers --refresh lists them, or says why not.")
 
 
 async def find_tool(crib: "Crib", name: str) -> "Tool":

@@ -64,7 +64,9 @@ async def _of_servers(config: Config, found: _Standing) -> int:
         found.facts.append(("approvals", f"{_count(waiting, 'call')} wait{'s' if waiting == 1 else ''} for an answer"))
         found.steps.append(("toolcrib approve", "shows them"))
     if any(each.tools is None and each.state == "dormant" for each in servers):
-        found.steps.append(("toolcrib servers --refresh", "starts each server once and lists its tools"))
+        found.steps.append(
+            ("toolcrib servers --refresh", "starts each server once and lists its tools, or says why not")
+        )
     return 0
 
 
@@ -102,7 +104,8 @@ def _own(file: ClientFile) -> int:
 
 
 def _titles(files: Sequence[ClientFile]) -> str:
-    return " and ".join(dict.fromkeys(each.client.title for each in files))
+    *others, last = dict.fromkeys(each.client.title for each in files)
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 def _count(number: int, word: str) -> str:

@@ -78,7 +78,7 @@ def _told(error: BaseException) -> tuple[str, str, dict[str, object], int]:
         hint = f"See: {path} --help"
         if path == "toolcrib" and context and getattr(error, "option_name", None) in _COMMAND_OPTIONS:
             hint = "Options of a command stand after it: toolcrib COMMAND --config FILE --json"
-        message = error.format_message()
+        message = error.format_message().replace("Value error, ", "")  # pydantic's mark of our own words
         return message, hint, {"code": "usage", "message": message, "hint": hint}, MISUSED
     if isinstance(error, OSError) and error.strerror:
         place = f" {error.filename}:" if error.filename else ""

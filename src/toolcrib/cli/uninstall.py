@@ -72,7 +72,8 @@ def uninstall(
         )
     else:
         for each in changes:
-            back = f"; back are {', '.join(sorted(each.taken))}" if each.taken else ""
+            verb = "is" if len(each.taken) == 1 else "are"
+            back = f"; back {verb} {', '.join(sorted(each.taken))}" if each.taken else ""
             print_text(f"{each.path} {'would be' if dry_run else 'is'} without Toolcrib{back}.")
         if not changes and not failures:
             print_text("Toolcrib is in no client's file.")

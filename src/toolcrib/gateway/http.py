@@ -78,7 +78,7 @@ def http_app(
     elif not hosts:
         raise UsageError(
             f"{host} can be reached from other machines, so the names that this server goes by must be given.",
-            hint="Give the allowed hosts, such as tools.example:8931, or bind to 127.0.0.1.",
+            hint="Say them with --allow-host, such as --allow-host tools.example:8931, or bind to 127.0.0.1.",
         )
     authenticator = Authenticator(settings.http, gateway.crib.tokens, path)
     if not (allow_unauthenticated or _is_loopback(host) or authenticator.asks()):

@@ -102,14 +102,23 @@ def script_of(configuration: LlmConfiguration) -> ScriptedProvider:
         UsageError: The file can't be read, or is none.
     """
     path = Path(configuration.model)
+    hint = 'It is a JSON list of texts and of calls: {"name": …, "arguments": {…}}.'
     try:
         steps = json.loads(path.read_text(encoding="utf-8"))
-        script = [_step(each) for each in steps]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise UsageError(
-            f"The script {shown(str(path))} can't be read: {type(error).__name__} {error}.",
-            hint='It is a JSON list of texts and of calls: {"name": …, "arguments": {…}}.',
-        ) from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else f"it is not JSON: {error}"
+        raise UsageError(f"The script {shown(str(path))} can't be read: {reason}.", hint=hint) from None
+    if not isinstance(steps, list):
+        raise UsageError(f"The script {shown(str(path))} can't be read: it is no list.", hint=hint)
+    script: list[Step] = []
+    for number, step in enumerate(cast("list[Any]", steps), 1):
+        try:
+            script.append(_step(step))
+        except (TypeError, KeyError):
+            raise UsageError(
+                f"The script {shown(str(path))} can't be read: its item {number} is neither a text nor a call.",
+                hint=hint,
+            ) from None
     return ScriptedProvider(cycle(script) if script else (), name="script")
 
 

@@ -184,7 +184,7 @@ def _sources_text(sources: Iterable[SourceSummary]) -> str:
         return "No servers are configured."
     lines: list[str] = []
     for source in sources:
-        count = "not listed yet" if source.tools is None else f"{source.tools} tools"
+        count = "not listed yet" if source.tools is None else f"{source.tools} tool{'' if source.tools == 1 else 's'}"
         about = f": {first_sentence(source.description, BRIEF_CHARACTERS)}" if source.description else ""
         lines.append(f"{source.id} ({count}){about}")
     return "\n".join(lines)

@@ -228,6 +228,8 @@ def _strings(schema: JsonObject) -> Iterator[str]:
     least = schema.get("minLength")
     length = int(least) if is_number(least) and 0 < least <= 1000 else 1
     if "pattern" not in schema:
+        if 1 < length < 4:
+            yield "text"  # a whole word, where nothing keeps it shorter
         yield (
             PLACEHOLDER if length == 1 else ("text " * length)[:length].replace(" ", "-").rstrip("-").ljust(length, "t")
         )
