@@ -52,6 +52,21 @@ def test_only_the_servers_change(text: str, without: list[str], expected: str) -
     assert result[:start] + "%s" + result[end:] == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('{"a": {} /* one\n  two */\n}', '{"a": {}, /* one\n  two */\n  "n": 1\n}'),
+        ('{\n  "a": {}, /* one\n  two */ // three\n}', '{\n  "a": {}, /* one\n  two */ // three\n  "n": 1,\n}'),
+        ('{"a": {} /* one\n  two */}', '{"a": {},\n  "n": 1 /* one\n  two */}'),
+        ('{\r\n  "a": {} // one\r\n}', '{\r\n  "a": {}, // one\r\n  "n": 1\r\n}'),
+        ("{ // mine\n}", '{ // mine\n  "n": 1\n}'),
+        ('{\n  // "old": {},\n  /* kept\n  */\n}', '{\n  // "old": {},\n  /* kept\n  */\n  "n": 1\n}'),
+    ],
+)
+def test_comments_behind_the_last_member_and_in_an_empty_object_stay(text: str, expected: str) -> None:
+    assert changed(text, root=(), n=1) == expected
+
+
 def test_the_last_member_takes_the_comma_before_it_along() -> None:
     text = '{\n  "mcpServers": {\n    "a": {},\n    "b": {}\n  }\n}'
     assert changed(text, "b") == '{\n  "mcpServers": {\n    "a": {}\n  }\n}'

@@ -11,6 +11,8 @@ from toolcrib.errors import ConfigError
 
 _SPACE = re.compile(r"\s*")
 _INDENT = re.compile(r"\n([ \t]+)\S")
+_REST = re.compile(r"(?:[ \t]|/\*.*?\*/)*(?://[^\r\n]*)?", re.DOTALL)
+"""What may follow a member on its line: spaces and comments, one of which may go on over more lines."""
 _DECODER = json.JSONDecoder()
 
 
@@ -121,9 +123,9 @@ def _edited(
         stays = [each for each in members if each not in gone]
         edits = [(first.start, first.end, newcomers)]
     elif newcomers and stays:
-        edits = _appended(text, plain, stays[-1], _member_indent(text, opening, members) + newcomers)
+        edits = _appended(text, stays[-1], _member_indent(text, opening, members) + newcomers)
     elif newcomers:
-        return text[:opening] + _written(text, put, _line_indent(text, opening)) + text[plain.index("}", opening) + 1 :]
+        return _filled(text, put, opening, plain.index("}", opening))
     else:
         edits = []
     edits += [_cut(text, each) for each in gone]
@@ -135,13 +137,20 @@ def _edited(
     return text
 
 
-def _appended(text: str, plain: str, last: _Member, newcomers: str) -> list[tuple[int, int, str]]:
-    """What puts members behind the last one, and behind a comment on its line."""
+def _filled(text: str, put: Mapping[str, Any], opening: int, closing: int) -> str:
+    """The text with members in an object that has none; comments in it stay before them."""
+    inside = text[opening + 1 : closing].rstrip()
+    indent = _line_indent(text, opening)
+    whole = _written(text, put, indent)
+    return f"{text[: opening + 1]}{inside}{whole[1:]}{text[closing + 1 :]}"
+
+
+def _appended(text: str, last: _Member, newcomers: str) -> list[tuple[int, int, str]]:
+    """What puts members behind the last one, and behind comments that begin on its line."""
     newline = _newline(text)
-    end = last.end if last.comma is None else last.comma + 1
-    line_end = plain.find("\n", end)
-    line_end -= line_end > 0 and plain[line_end - 1] == "\r"
-    if line_end <= last.end or plain[end:line_end].strip():
+    rest = _REST.match(text, last.end if last.comma is None else last.comma + 1)
+    line_end = rest.end() if rest else 0
+    if line_end <= last.end or not text.startswith(("\n", "\r\n"), line_end):
         return [(last.end, last.end, f",{newline}{newcomers}")]
     if last.comma is not None:  # the list may end in a comma here, and goes on doing so
         return [(line_end, line_end, f"{newline}{newcomers},")]
