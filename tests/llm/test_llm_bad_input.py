@@ -161,3 +161,17 @@ async def test_a_question_over_the_window_is_not_sent(crib: Crib, vendor: Vendor
             await client.chat("word " * 1_200_000)
         assert double.bodies == []
         assert (await client.chat("hi")).text == "hi"
+
+
+@over_each
+async def test_arrays_that_say_nothing_of_their_items_cost_no_request(vendor: Vendor) -> None:
+    """OpenAI refuses a request with one such schema in it, and with it every other tool."""
+    bare: dict[str, Any] = {"type": "array"}
+    properties = {"a": bare, "b": {"type": "object", "properties": {"c": {"anyOf": [bare, {"type": "null"}]}}}}
+    listed = [{"name": "put", "inputSchema": {"type": "object", "properties": properties}}]
+    async with Crib.from_clients({}) as crib:
+        crib.registry.cache_from_maps(listed, server="box")
+        async with vendor.client(crib, vendor.answer("hi"), surface="all") as (client, double):
+            assert (await client.chat("hi")).text == "hi"
+    assert "box__put" in json.dumps(double.bodies[0])
+    assert listed[0]["inputSchema"]["properties"]["a"] == {"type": "array"}

@@ -248,6 +248,10 @@ RULES: list[tuple[Any, str]] = [
     (lambda body: body["tools"][0]["function"].update(parameters={}), "JSON Schema of 'type"),
     (lambda body: body["tools"][0]["function"]["parameters"].update(anyOf=[]), "at the top level"),
     (lambda body: body["tools"][0]["function"]["parameters"].update(required=["x"]), "Extra required key"),
+    (
+        lambda body: body["tools"][0]["function"]["parameters"].update(properties={"a": {"type": "array"}}),
+        "array schema missing items",
+    ),
     (lambda body: body["messages"].pop(), "did not have response messages"),
     (lambda body: body["messages"].insert(2, {"role": "user", "content": "x"}), "did not have response messages"),
     (lambda body: body["messages"].pop(1), "must be a response to a preceeding"),

@@ -1,6 +1,7 @@
 """What both of OpenAI's APIs refuse of tools, in the words of their refusals."""
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from doubles.serving import Refusal
@@ -44,11 +45,24 @@ def function(where: str, tool: dict[str, Any]) -> None:
             "/'enum'/'const'/'not' at the top level.",
             "invalid_function_parameters",
         )
+    if any(each.get("type") == "array" and "items" not in each for each in _inner(schema)):
+        raise refuse(
+            f"Invalid schema for function '{name}': array schema missing items.", "invalid_function_parameters"
+        )
     unknown = set(schema.get("required", [])) - set(schema.get("properties", {}))
     if unknown:
         raise refuse(
             f"Invalid schema for function '{name}': Extra required key {unknown}.", "invalid_function_parameters"
         )
+
+
+def _inner(schema: Any) -> Iterator[dict[str, Any]]:
+    """A schema and those in its properties, items and alternatives."""
+    if isinstance(schema, dict):
+        yield schema
+        inner = [*schema.get("properties", {}).values(), schema.get("items"), *schema.get("anyOf", [])]
+        for each in inner:
+            yield from _inner(each)
 
 
 def unique(names: list[str]) -> None:

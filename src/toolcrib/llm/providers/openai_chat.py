@@ -28,7 +28,7 @@ from toolcrib.llm.provider import (
     Usage,
 )
 from toolcrib.llm.providers.openai_shared import provider_error, read_arguments, waits
-from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
+from toolcrib.llm.providers.schemas import clean_id, clean_name, itemised, rooted
 from toolcrib.llm.providers.windows import window_of
 from toolcrib.llm.providers.written_calls import WrittenCall
 from toolcrib.llm.results import as_text
@@ -238,7 +238,7 @@ def _format(shape: JsonObject, constraint: Constraint) -> JsonObject:
 
 
 def _tool(tool: ToolSpec) -> JsonObject:
-    function: JsonObject = {"name": tool.name, "parameters": rooted(tool.input_schema)}
+    function: JsonObject = {"name": tool.name, "parameters": itemised(rooted(tool.input_schema))}
     if tool.description:
         function["description"] = tool.description
     return {"type": "function", "function": function}

@@ -26,7 +26,7 @@ from toolcrib.llm.provider import (
     Usage,
 )
 from toolcrib.llm.providers.openai_shared import provider_error, read_arguments, told_apart, waits
-from toolcrib.llm.providers.schemas import clean_id, clean_name, rooted
+from toolcrib.llm.providers.schemas import clean_id, clean_name, itemised, rooted
 from toolcrib.llm.providers.windows import window_of
 from toolcrib.llm.results import Media, as_text, media_of
 
@@ -274,7 +274,7 @@ def _tool(tool: ToolSpec) -> JsonObject:
     written: JsonObject = {
         "type": "function",
         "name": tool.name,
-        "parameters": rooted(tool.input_schema),
+        "parameters": itemised(rooted(tool.input_schema)),
         "strict": False,
     }
     if tool.description:

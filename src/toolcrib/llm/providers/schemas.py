@@ -15,6 +15,10 @@ _COMBINATORS = ("oneOf", "anyOf", "allOf")
 _REFUSED_AT_ROOT = (*_COMBINATORS, "enum", "const", "not", "if", "then", "else")
 _KEY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
 _NAME = re.compile(r"[^A-Za-z0-9_-]")
+_HOLD_ONE = ("items", "additionalProperties", "contains", "not", "if", "then", "else")
+_HOLD_LISTS = (*_COMBINATORS, "prefixItems")
+_HOLD_NAMED = ("properties", "patternProperties", "$defs", "definitions")
+_DEEPEST = 100
 
 
 def rooted(schema: Mapping[str, Any]) -> JsonObject:
@@ -34,6 +38,29 @@ def rooted(schema: Mapping[str, Any]) -> JsonObject:
     if properties or "properties" in result:
         result["properties"] = properties
     _rename(result)
+    return result
+
+
+def itemised(schema: Mapping[str, Any]) -> JsonObject:
+    """A schema in which every array says that it has items, of any kind where nothing was said, as OpenAI demands."""
+    return _itemised(schema, 0)
+
+
+def _itemised(schema: Any, depth: int) -> Any:
+    if not isinstance(schema, Mapping) or depth > _DEEPEST:
+        return cast("Any", schema)
+    result = dict(cast("Mapping[str, Any]", schema))
+    for keyword, value in result.items():
+        if keyword in _HOLD_ONE:
+            result[keyword] = _itemised(value, depth + 1)
+        elif keyword in _HOLD_LISTS and isinstance(value, list):
+            result[keyword] = [_itemised(each, depth + 1) for each in cast("list[Any]", value)]
+        elif keyword in _HOLD_NAMED and isinstance(value, dict):
+            named = cast("JsonObject", value)
+            result[keyword] = {name: _itemised(each, depth + 1) for name, each in named.items()}
+    kind = result.get("type")
+    if (kind == "array" or (isinstance(kind, list) and "array" in kind)) and "items" not in result:
+        result["items"] = {}
     return result
 
 
