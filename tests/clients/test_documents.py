@@ -175,6 +175,18 @@ GOOSE_MODEL: 'x'
 """
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("extensions:\nx: 1\n", "extensions:\n  n:\n    cmd: t\nx: 1\n"),
+        ("# mine\n\n# alone\n", "# mine\n\n# alone\nextensions:\n  n:\n    cmd: t\n"),
+        ("# mine\r\n# alone\r\n", "# mine\r\n# alone\r\nextensions:\r\n  n:\r\n    cmd: t\r\n"),
+    ],
+)
+def test_yaml_without_servers_gets_some_and_keeps_its_comments(text: str, expected: str) -> None:
+    assert changed(text, root=("extensions",), form="yaml", n={"cmd": "t"}) == expected
+
+
 def test_yaml_keeps_comments_quotes_and_layout() -> None:
     result = changed(GOOSE, "fetch", root=("extensions",), form="yaml", toolcrib={"cmd": "toolcrib", "args": ["serve"]})
     assert result == GOOSE[: GOOSE.index("  fetch:")] + (

@@ -23,20 +23,23 @@ class YamlText:
     ) -> str:
         """The text with other servers; see `Document`."""
         yaml, document = _loaded(text, name)
+        before = text.rstrip() if document is None else ""  # comments alone are no document that could hold them
         if document is None:
             document = {}
         servers = _mapping(document, root, name)
         if servers is None:
             servers = cast("MutableMapping[str, Any]", document)
             for key in root:
-                servers = cast("MutableMapping[str, Any]", servers.setdefault(key, {}))
+                if servers.get(key) is None:  # not there, or a key without a value
+                    servers[key] = {}
+                servers = cast("MutableMapping[str, Any]", servers[key])
         for key in [each for each in servers if str(each) in without and str(each) not in put]:
             del servers[key]
         servers.update(put)
         into = io.StringIO()
         yaml.dump(document, into)
-        written = into.getvalue()
-        return written.replace("\n", "\r\n") if "\r\n" in text else written
+        written = f"{before}\n{into.getvalue()}" if before else into.getvalue()
+        return written.replace("\r\n", "\n").replace("\n", "\r\n") if "\r\n" in text else written
 
 
 def _loaded(text: str, name: str) -> tuple[Any, Any]:
