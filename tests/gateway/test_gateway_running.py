@@ -193,6 +193,19 @@ async def test_metrics_are_for_those_who_are_configured(
     assert answer.status_code == status
 
 
+async def test_metrics_are_for_nobody_while_the_tokens_can_t_be_read(
+    opened: Any, over_http: Any, web: httpx2.AsyncClient
+) -> None:
+    tokens = [{"name": "a", "principal": "alice", "sha256": digest_of(ALICE)}]
+    with anyio.fail_after(LIMIT):
+        async with opened(tokens=tokens, metrics="token") as crib, over_http(Gateway(crib)) as url:
+            crib.tokens.file.parent.mkdir(parents=True, exist_ok=True)
+            crib.tokens.file.write_text("{}")
+            answer = await web.get(url.replace("/mcp", "/metrics"), headers={"authorization": f"Bearer {ALICE}"})
+
+    assert answer.status_code == 503
+
+
 @pytest.fixture
 def spans() -> InMemorySpanExporter:
     return InMemorySpanExporter()

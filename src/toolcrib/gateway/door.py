@@ -146,11 +146,13 @@ class Door:
             return _refused(403, "Pages of this origin are not let in.")
         if scope["path"].startswith(METADATA_PATH):
             return None
-        if scope["path"] == METRICS_PATH:
-            return await self._no_metrics(scope)
-        if self._state.draining and not _ends_something(headers):
+        is_metrics = scope["path"] == METRICS_PATH
+        if not is_metrics and self._state.draining and not _ends_something(headers):
             return _refused(503, "This server is about to end.", {"Retry-After": "5"})
-        return await self._unknown(scope)
+        try:
+            return await (self._no_metrics(scope) if is_metrics else self._unknown(scope))
+        except StoreError:
+            return _refused(503, "Who is let in can't be told just now.")
 
     async def _no_metrics(self, scope: Scope) -> Response | None:
         """A refusal of whoever is not to see the metrics."""
@@ -163,10 +165,7 @@ class Door:
 
     async def _unknown(self, scope: Scope) -> Response | None:
         """A refusal of whoever does not say who it is, or asks too often."""
-        try:
-            principal = await self._principal(scope)
-        except StoreError:
-            return _refused(503, "Who is let in can't be told just now.")
+        principal = await self._principal(scope)
         if isinstance(principal, Response):
             return principal
         if self._rules.quota is not None:
