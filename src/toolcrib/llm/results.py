@@ -4,7 +4,7 @@ import json
 from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from toolcrib.broker import content_of, repeats_structure
 from toolcrib.catalog import JsonObject
@@ -16,6 +16,9 @@ PDF = "application/pdf"
 
 _LARGEST_MEDIA = 5_000_000
 """Characters of base64 in one image or document: what vendors take of it in one request."""
+
+_OWN = "toolcrib/"
+"""Begins the members of `_meta` that are Toolcrib's own."""
 
 _WORDS = ("text/", "application/json", "application/xml", "application/yaml")
 
@@ -64,9 +67,9 @@ def blocks_for_model(result: Mapping[str, Any]) -> tuple[JsonObject, ...]:
     """The content of a tool's result, in which nothing is said twice.
 
     Structured content goes out as text, unless a text block says the same; of several blocks that do, the
-    first is kept.
+    first is kept. What Toolcrib itself notes in the `_meta` of blocks, no server has a say in.
     """
-    blocks = content_of(result)
+    blocks = [_without_notes(block) for block in content_of(result)]
     if "structuredContent" not in result:
         return tuple(blocks)
     repeating = [place for place, block in enumerate(blocks) if repeats_structure(block, result)]
@@ -74,6 +77,16 @@ def blocks_for_model(result: Mapping[str, Any]) -> tuple[JsonObject, ...]:
         text = json.dumps(result["structuredContent"], ensure_ascii=False, separators=(",", ":"))
         return (*blocks, text_block(text))
     return tuple(block for place, block in enumerate(blocks) if place == repeating[0] or place not in repeating)
+
+
+def _without_notes(block: JsonObject) -> JsonObject:
+    meta = block.get("_meta")
+    if not isinstance(meta, dict):
+        return block
+    members = cast("JsonObject", meta)
+    if not any(name.startswith(_OWN) for name in members):
+        return block
+    return {**block, "_meta": {name: each for name, each in members.items() if not name.startswith(_OWN)}}
 
 
 def text_block(text: str) -> JsonObject:
