@@ -197,6 +197,8 @@ def test_a_call_can_be_kept_to_what_reads(cli: Cli, ruled: Callable[..., Path]) 
     ran = cli("call", "workshop.create_issue", "title=x", "--read-only", "--config", path)
     assert ran.code == 2
     assert ran.err.startswith("toolcrib: There is no tool 'workshop.create_issue'.")
+    assert "toolcrib policy explain workshop.create_issue tells what is known." in ran.err
+    assert "policy explain" not in cli("call", "workshop.create_isue", "title=x", "--read-only", "--config", path).err
 
 
 def test_a_denied_tool_is_unknown_to_the_command_line_too(cli: Cli, ruled: Callable[..., Path]) -> None:

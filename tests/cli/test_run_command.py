@@ -69,6 +69,12 @@ def test_wrong_use_is_exit_code_2(cli: Callable[..., Any], listed: Path, words: 
     assert ran.err.startswith("toolcrib: ")
 
 
+def test_a_language_that_is_off_says_what_switches_it_on(cli: Callable[..., Any], listed: Path) -> None:
+    ran = cli("run", "-c", listed, "--code", "1", "-l", "typescript")
+    assert ran.code == 2
+    assert "Languages: python. `scripts.typescript` in the configuration adds" in ran.err
+
+
 def test_an_unknown_run_is_wrong_use(cli: Callable[..., Any], listed: Path) -> None:
     ran = cli("run", "-c", listed, "--code", "1", "--retry-of", "run_000000000000")
     assert ran.code == 2

@@ -48,6 +48,8 @@ def test_listed_shown_found_run_and_removed(cli: Callable[..., Any], saved: Path
     assert cli("scripts", "show", "scripts.say", "-c", saved).out == CODE.rstrip("\n") + "\n"
     assert cli("scripts", "show", "say", "--json", "-c", saved).json["code"] == CODE
     assert "scripts.say" in cli("search", "say something several times", "-c", saved).out
+    told = cli("show", "scripts.say", "-c", saved).out
+    assert "Effect: read (the most that the tools may do which it names)" in told
     ran = cli("scripts", "run", "say", "text=hi", "times=2", "-c", saved)
     assert (ran.code, ran.out) == (0, 'saying hi\n["hi","hi"]\n')
     assert "0 calls" in ran.err

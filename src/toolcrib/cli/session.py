@@ -149,7 +149,11 @@ async def find_tool(crib: "Crib", name: str) -> "Tool":
     """
     try:
         return await crib.tool(name)
-    except UnknownToolError:
+    except UnknownToolError as error:
+        only_reads = crib.config.settings.policy.read_only
+        if only_reads and name in crib.registry and crib.effect(crib.registry.tool(name)) != "read":
+            hint = f"Only what is known to read is there now; toolcrib policy explain {name} tells what is known."
+            raise UnknownToolError(error.name, error.candidates, hint=hint) from None
         unlisted = [each for each in crib.servers if each.tools is None and each.state != "disabled"]
         tell_left_out(unlisted, "looked into")
         raise

@@ -68,7 +68,7 @@ def _told(error: BaseException) -> tuple[str, str, dict[str, object], int]:
     """Message, hint, the error as JSON, and the exit code."""
     if isinstance(error, ToolcribError):
         hint = error.hint
-        if isinstance(error, UnknownToolError) and not error.candidates:
+        if isinstance(error, UnknownToolError) and (hint or "").startswith("search_tools"):  # a model's word for it
             hint = "toolcrib search finds tools from words that describe them."
         code = MISUSED if error.code in _MISUSE_CODES else FAILED
         return error.message, hint, {**error.to_json(), **({"hint": hint} if hint else {})}, code

@@ -108,6 +108,8 @@ class SourceTable:
     def judged(self, tool: Tool) -> Judged:
         """What a call of a tool may do, and what tells so."""
         overrides, trusted = self.effects(tool.server)
+        if tool.server == SAVED_SCRIPTS and (effect := overrides.get(tool.name)) is not None:
+            return Judged(effect, "the most that the tools may do which it names")
         return judged(tool, overrides, trusted=trusted)
 
     def effects(self, source_id: str) -> tuple[Mapping[str, Effect], bool]:

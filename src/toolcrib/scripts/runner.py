@@ -204,7 +204,12 @@ class ScriptRunner:
             raise UsageError("There is nothing to run: the script is empty.")
         if language not in self._backends:
             known = ", ".join(self._backends) or "none"
-            raise UsageError(f"Scripts can't be written in {language} here.", hint=f"Languages: {known}.")
+            more = (
+                ""
+                if language == "python"
+                else " `scripts.typescript` in the configuration adds TypeScript and JavaScript."
+            )
+            raise UsageError(f"Scripts can't be written in {language} here.", hint=f"Languages: {known}.{more}")
         uses = extractions(code, language, is_there=self._extract is not None)
         more = {extraction.NAME: uses.stub} if uses.is_used else {}
         stubs = partial(self._stubs, caller)
