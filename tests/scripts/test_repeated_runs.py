@@ -126,6 +126,26 @@ ASKING = {
 }
 
 
+async def test_of_two_that_repeat_a_run_at_the_same_time_one_does(crib: Crib) -> None:
+    BROKEN.add("late")
+    code = "await box.check(key='late')\nawait box.write(title='once')"
+    first = await crib.run_code(code)
+    BROKEN.clear()
+    refused: list[str] = []
+
+    async def repeat() -> None:
+        try:
+            await crib.run_code(code, retry_of=first.run)
+        except UsageError as error:
+            refused.append(error.message)
+
+    with anyio.fail_after(20):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(repeat)
+            tasks.start_soon(repeat)
+    assert (WRITTEN, refused) == (["once"], [f"Run {first.run} is just being repeated."])
+
+
 async def test_a_repetition_that_slept_still_knows_what_the_first_run_did(tmp_path: Path) -> None:
     WRITTEN.clear()
     BROKEN.clear()

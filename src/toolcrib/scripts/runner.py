@@ -3,7 +3,7 @@
 import asyncio
 import secrets
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -123,17 +123,17 @@ class ScriptRunner:
             asleep = await self._runs.asleep(retry_of, caller)
             if asleep is not None:
                 return await self._go_on(self._runs, retry_of, asleep, caller, on_progress, client, purpose)
-            await self._runs.check_idle(retry_of)
-            if not code.strip():
-                code, language = await self._runs.script(retry_of, caller)
         elif retry_of:
             raise UsageError("No runs are kept here, so none can be repeated.", hint="Leave retry_of out.")
-        looked = await self._looked_at(code, language, caller)
-        sandbox, name = looked.sandbox, looked.sandbox.description.name
-        if any(finding.is_error for finding in looked.findings):
-            return RunOutcome("", language, name, "rejected", findings=tuple(looked.findings))
-        record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door, self._leave)
-        record.begin(language, name, retry_of, purpose)
+        async with nullcontext() if self._runs is None or not retry_of else self._runs.claimed(retry_of):
+            if self._runs is not None and retry_of and not code.strip():
+                code, language = await self._runs.script(retry_of, caller)
+            looked = await self._looked_at(code, language, caller)
+            sandbox, name = looked.sandbox, looked.sandbox.description.name
+            if any(finding.is_error for finding in looked.findings):
+                return RunOutcome("", language, name, "rejected", findings=tuple(looked.findings))
+            record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door, self._leave)
+            record.begin(language, name, retry_of, purpose)
         replay = await self._replay(retry_of)
         calls = self._calls(record, looked, replay, on_progress, client, purpose)
         async with record.broken_off():

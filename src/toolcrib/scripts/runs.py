@@ -4,7 +4,8 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -21,6 +22,7 @@ from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.store import Store, live_instances
 
 _PRUNE_EVERY = 600.0
+_WAIT = "Wait until it has ended; its account says more."
 """Seconds between two looks for what has been kept long enough."""
 
 
@@ -57,6 +59,7 @@ class Runs:
         self._settled = settled
         self._redact = redact
         self._here: set[str] = set()
+        self._claims: set[str] = set()
         self._pruned_at = 0.0
         self._ready: Store | None = None
         self._lock = anyio.Lock()
@@ -199,7 +202,24 @@ class Runs:
         store = await self._store()
         return [run_of_row(row) for row in await store.read(tables.newest, principal, limit)]
 
-    async def check_idle(self, run: str) -> None:
+    @asynccontextmanager
+    async def claimed(self, run: str) -> AsyncGenerator[None]:
+        """Hold a run for whoever repeats it, until that has begun.
+
+        Raises:
+            UsageError: It can't be repeated now; see `_check_idle`.
+            StoreError: The store can't be read.
+        """
+        if run in self._claims:  # what begins is not in the store yet
+            raise UsageError(f"Run {run} is just being repeated.", hint=_WAIT)
+        self._claims.add(run)
+        try:
+            await self._check_idle(run)
+            yield
+        finally:
+            self._claims.discard(run)
+
+    async def _check_idle(self, run: str) -> None:
         """Refuse to repeat a run beside itself, or beside another one that repeats it: each would do what the other
         does. Or without a journal, which alone knows what left and was never answered.
 
@@ -219,7 +239,7 @@ class Runs:
         live = {each.id for each in await live_instances(store) if not each.is_dead} if running else set[str]()
         for other, instance in running:
             if other in self._here if instance == self._instance else instance in live:
-                raise UsageError(f"Run {other} is under way.", hint="Wait until it has ended; its account says more.")
+                raise UsageError(f"Run {other} is under way.", hint=_WAIT)
 
     async def earlier(self, run: str) -> list[EarlierCall]:
         """The calls with effects of a run and of those that it repeats, each once and in order, with what they came
