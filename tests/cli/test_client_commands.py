@@ -176,6 +176,18 @@ def test_install_and_uninstall_give_every_byte_back(cli: Cli, home: Path) -> Non
     assert cli("uninstall", "cursor", "--yes").code == 2  # it is not there any more
 
 
+def test_a_diff_shows_no_secret_of_arguments_and_addresses(cli: Cli, home: Path) -> None:
+    servers = {
+        "notes": {"command": "notes", "args": ["--api-key", "plain words 12345", "--level", "high"]},
+        "far": {"url": "https://ann:let-me-in-5@far.example/mcp?token=abc-12345-def"},
+    }
+    put(home, ".cursor/mcp.json", {"mcpServers": servers})
+    assert cli("import", "--yes").code == 0
+    shown = cli("install", "cursor", "--dry-run").out
+    assert '"high"' in shown
+    assert [each for each in ("plain words", "let-me-in", "abc-12345") if each in shown] == []
+
+
 def test_a_client_without_a_file_gets_one_and_loses_it_again(cli: Cli, home: Path) -> None:
     path = home / ".codex" / "config.toml"
     assert cli("install", "codex", "--yes").code == 0

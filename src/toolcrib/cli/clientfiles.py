@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.cli.streams import one_line, print_text
 from toolcrib.clients import CLIENTS, Candidate, Client, ClientFile, Machine, client, client_files, read_client_file
+from toolcrib.config.entry import parse_entry
 from toolcrib.config.paths import user_config_dir
 from toolcrib.errors import ToolcribError, UsageError
 from toolcrib.redact import Secrets
@@ -92,9 +94,11 @@ def candidate_json(each: Candidate) -> dict[str, Any]:
 
 
 def secrets_of(candidates: Iterable[Candidate]) -> Secrets:
-    """Every secret that stands in the entries."""
+    """Every secret that stands in the entries, also in arguments, whose names may stand on other lines, and URLs."""
     known = Secrets()
     for each in candidates:
+        if each.entry is not None:
+            known.add_entry(replace(parse_entry(each.key, each.entry, None)[0], env={}, headers={}))
         for place in each.secrets:
             field, _, name = place.partition(".")
             known.add(str((each.entry or {})[field][name]), name=name)
