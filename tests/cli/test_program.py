@@ -49,6 +49,9 @@ def test_version_is_the_package_s(cli: Cli) -> None:
     [
         (["serch", "x"], "'search'"),
         (["token"], "'tokens'"),
+        (["scripts", "lst"], "'list'"),
+        (["principals", "ad", "ann"], "'add'"),
+        (["policy", "explian", "a.b"], "'explain'"),
         (["search", "--servr", "x"], "--server"),
         (["call", "a.b", "--outptu", "x"], "--output"),
     ],

@@ -24,7 +24,10 @@ class UnlessTold(TyperGroup):
         if args and (args[0] in self.commands or args[0] in ctx.help_option_names):
             return super().parse_args(ctx, args)
         has_id = bool(args) and not args[0].startswith("-")
-        return super().parse_args(ctx, [self.meant_with_id if has_id and self.meant_with_id else self.meant, *args])
+        meant = self.meant_with_id if has_id and self.meant_with_id else self.meant
+        if has_id and not any(each.param_type_name == "argument" for each in self.commands[meant].params):
+            return super().parse_args(ctx, args)  # no id can be meant: it is a command that there is not
+        return super().parse_args(ctx, [meant, *args])
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Print the options of that command among the help of the group, then the commands."""
