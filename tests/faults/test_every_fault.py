@@ -71,6 +71,7 @@ STARTS = {
     "DiesOfProbe": to(answers()),
     "NamesOldVersion": to(answers()),
     "MovesOn": to(answers()),
+    "RefusesOnce": to(answers()),
     "Mute": to(fails(r"did not answer within 2 s of its start"), start_timeout=2.0),
     "FutureOnly": to(fails("2099-01-01")),
     "HangInList": to(fails(r"did not answer within 2 s of its start"), start_timeout=2.0),

@@ -142,9 +142,11 @@ class ToolListing:
         self._outdated.set()
 
     def heard(self, method: str) -> None:
-        """Take a notification of the connection."""
+        """Take a notification of the connection; what a caller's own one says may hold for all."""
         if method == "notifications/tools/list_changed":
             self.changed()
+            if self._like is not None:
+                self._like.changed()
 
     async def follow(self, connection: "Connection", timeout: float) -> None:
         """List again after each change, until cancelled; many changes at once cause at most two listings, and the
