@@ -123,6 +123,7 @@ async def test_a_call_that_a_model_wrote_as_words_is_a_call(crib: Crib, calls: l
         '{"name": "Ann"}',
         '{"name": "local__add", "arguments": {}, "b": 1}',
         '{"name": "sine", "parameters": {"amplitude": 2}}',
+        '{"name": "Dr. Who", "arguments": []}',
         "{ is a brace",
         "```\nls\n```",
         "[1]",

@@ -13,6 +13,7 @@ _DYNAMIC = re.compile(
 _DYNAMIC_SCRIPT = re.compile(r"\b(?:call_tool|globalThis|self|window|eval|Function|Reflect|constructor)\b")
 _ESCAPE = re.compile(r"\\u\{?0*([0-9A-Fa-f]{1,6})")
 _DOTTED = re.compile(r"\b([A-Za-z_]\w*)\s*\.\s*([A-Za-z_]\w*)")
+_MEMBER = re.compile(r"\s*\.\s*[A-Za-z_]")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -72,10 +73,7 @@ def _reach_of_script(code: str, servers: Collection[str]) -> set[str] | None:
 
 def _hands_on(code: str, servers: Collection[str]) -> bool:
     """Whether a namespace stands somewhere else than before a dot."""
-    return any(
-        match[0] in servers and not re.match(r"\s*\.\s*[A-Za-z_]", code[match.end() :])
-        for match in _WORD.finditer(code)
-    )
+    return any(match[0] in servers and not _MEMBER.match(code, match.end()) for match in _WORD.finditer(code))
 
 
 def _flat(words: Iterable[str], servers: Collection[str]) -> Iterator[str]:

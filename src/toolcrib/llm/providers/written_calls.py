@@ -13,6 +13,7 @@ from typing import Any, cast
 from toolcrib.catalog import JsonObject
 
 _WRAPPED = re.compile(r"\s*(?:```(?:json|tool_call)?\s*|<tool_call>\s*)(.*?)\s*(?:```|</tool_call>)?\s*", re.DOTALL)
+_QUALIFIED = re.compile(r"[a-z][a-z0-9_]*?(?:\.|__)\w[\w.-]*")
 _BEGINS = ("{", "```", "<tool_call>")
 _ARGUMENTS = ("arguments", "parameters")
 
@@ -55,7 +56,7 @@ class WrittenCall:
     def _is_tool(self, name: str) -> bool:
         """Whether a name is a tool's: one that there is, or one together with its server, as a search tells them."""
         name = name.removeprefix("functions.")
-        return name in self._names or "." in name or "__" in name
+        return name in self._names or _QUALIFIED.fullmatch(name) is not None
 
 
 def _read(text: str) -> JsonObject | None:
