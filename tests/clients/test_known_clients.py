@@ -98,6 +98,12 @@ def test_clients_are_named_by_id_or_title() -> None:
             },
         ),
         ("gemini-cli", {"url": "https://e/sse"}, {"url": "https://e/sse", "type": "sse"}),
+        ("gemini-cli", {"command": "x", "timeout": True}, {"command": "x"}),
+        (
+            "codex",
+            {"command": "x", "env_vars": ["A", {"name": "B", "source": "local"}], "startup_timeout_ms": 2500},
+            {"command": "x", "env": {"A": "${env:A}", "B": "${env:B}"}, "toolcrib": {"start_timeout": 2.5}},
+        ),
         (
             "zed",
             {"source": "custom", "command": "npx", "args": ["x"], "env": {"K": "v"}},

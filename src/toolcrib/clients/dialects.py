@@ -48,10 +48,10 @@ def _codex(entry: Mapping[str, Any]) -> Translated:
     if bearer := entry.get("bearer_token_env_var"):
         headers["Authorization"] = f"Bearer ${{env:{bearer}}}"
     env = {**_table(entry, "env")}
-    env |= {name: f"${{env:{name}}}" for name in _names(entry, "env_vars")}
+    env |= {name: f"${{env:{name}}}" for name in _names(entry, "env_vars", of="name")}
     options = {
-        "start_timeout": entry.get("startup_timeout_sec"),
-        "timeout": entry.get("tool_timeout_sec"),
+        "start_timeout": _seconds(entry, "startup_timeout_sec") or _seconds(entry, "startup_timeout_ms", 1000),
+        "timeout": _seconds(entry, "tool_timeout_sec"),
         "allow": entry.get("enabled_tools"),
         "deny": entry.get("disabled_tools"),
     }
@@ -64,9 +64,8 @@ def _gemini(entry: Mapping[str, Any]) -> Translated:
         made |= {"url": entry["httpUrl"], "type": "http"}
     elif "url" in entry:
         made |= {"url": entry["url"], "type": entry.get("type", "sse")}
-    milliseconds = entry.get("timeout")
     options = {
-        "timeout": milliseconds / 1000 if isinstance(milliseconds, int | float) else None,
+        "timeout": _seconds(entry, "timeout", 1000),
         "allow": entry.get("includeTools"),
         "deny": entry.get("excludeTools"),
     }
@@ -96,7 +95,7 @@ def _goose(entry: Mapping[str, Any]) -> Translated:
     made |= {"command": entry.get("cmd")} if kind == "stdio" else {"url": entry.get("uri")}
     keys = _names(entry, "env_keys")
     env = {name: f"${{env:{name}}}" for name in keys} | _table(entry, "envs")
-    options = {"timeout": entry.get("timeout"), "allow": entry.get("available_tools") or None}
+    options = {"timeout": _seconds(entry, "timeout"), "allow": entry.get("available_tools") or None}
     note = ""
     if unset := [name for name in keys if name not in _table(entry, "envs")]:
         note = f"Goose keeps {', '.join(unset)} to itself: set it where Toolcrib runs"
@@ -134,9 +133,22 @@ def _kept(entry: Mapping[str, Any], *names: str) -> dict[str, Any]:
     return {name: entry[name] for name in names if entry.get(name) is not None}
 
 
-def _names(entry: Mapping[str, Any], name: str) -> list[str]:
+def _names(entry: Mapping[str, Any], name: str, of: str = "") -> list[str]:
+    """The texts of a list; of its objects, the member that is called like `of`."""
     value = entry.get(name)
-    return [each for each in cast("list[object]", value) if isinstance(each, str)] if isinstance(value, list) else []
+    found: list[str] = []
+    for each in cast("list[object]", value) if isinstance(value, list) else []:
+        text = cast("Mapping[str, object]", each).get(of) if isinstance(each, Mapping) else each
+        found += [text] if isinstance(text, str) else []
+    return found
+
+
+def _seconds(entry: Mapping[str, Any], name: str, in_one: int = 1) -> float | None:
+    """A span of time in seconds, of which `in_one` parts make one; None for what is none."""
+    value: object = entry.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+        return None
+    return value if in_one == 1 else value / in_one
 
 
 def _table(entry: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -140,7 +140,7 @@ class Telling:
             case events.OffersChanged() if self._knows(event.server, caller):
                 kind = ResourcesListChanged() if event.kind == "resources" else PromptsListChanged()
                 return [kind] if kind in self._lists(wanted) else []
-            case events.ResourceUpdated():
+            case events.ResourceUpdated() if self._knows(event.server, caller):
                 uri = wanted.uris.get((event.server, event.uri))
                 return [] if uri is None else [ResourceUpdated(uri)]
             case _:
