@@ -173,15 +173,16 @@ async def test_t26_a_name_that_fits_several_and_one_that_fits_none_are_told_with
     script = (
         same,
         use("mcp_read_resource", {"uri": "doc://x/same", "server": "b"}),
+        use("mcp_read_resource", {"uri": "toolcrib://b/doc://x/same"}),
         use("mcp_read_resource", {"name": "report"}),
         use("mcp_read_resource", {}),
         "done",
     )
-    async with asked(servers, *script, surface="all", max_tool_rounds=5) as (client, model):
+    async with asked(servers, *script, surface="all", max_tool_rounds=6) as (client, model):
         await client.chat("Read.")
-    several, right, none, nothing = (told(request) for request in model.requests[1:5])
-    assert "doc://x/same of a, doc://x/same of b" in several
-    assert right == "b says doc://x/same"
+    several, right, named, none, nothing = (told(request) for request in model.requests[1:6])
+    assert "toolcrib://a/doc://x/same, toolcrib://b/doc://x/same" in several
+    assert right == named == "b says doc://x/same"
     assert "There is no resource 'report'" in none
     assert none.index("doc://b/reprot (reprot)") < none.index("doc://x/same")  # the nearest first
     assert "needs a resource's `uri` or `name`" in nothing
