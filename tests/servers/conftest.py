@@ -15,7 +15,6 @@ import pytest
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Variables, config_from_mapping
 from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
-from toolcrib.servers.dispatching import deaf
 
 STUBS = Path(__file__).resolve().parent.parent / "stubs"
 LIMIT = 20.0
@@ -145,7 +144,7 @@ def open_pool(tmp_path: Path) -> Callable[..., Any]:
                     marker="an-instance",
                     on_listed=opened.on_listed,
                     on_state=opened.on_state,
-                    on_heard=deaf,
+                    on_heard=lambda *_: None,
                 )
                 try:
                     yield opened

@@ -10,7 +10,7 @@ from typing import ParamSpec
 
 import anyio
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Column, Integer, MetaData, Table, func, insert, select, text
 
 from toolcrib.errors import StoreError
 from toolcrib.store import (
@@ -235,3 +235,17 @@ async def test_keep_bears_a_failing_database_until_the_lease_ends(target: str, s
             await lease.keep()
     # Every failure reads the clock twice, for the renewal and for the end at 1000.06.
     assert readings[-1] == pytest.approx(1000.06)
+
+
+def test_what_is_read_together_is_of_one_moment(store: Store) -> None:
+    notes = Table("moments", MetaData(), Column("id", Integer, primary_key=True))
+    with store.transaction(write=True) as connection:
+        notes.create(connection)
+    counted = select(func.count()).select_from(notes)
+    with store.transaction(write=False) as reading:
+        before = reading.execute(counted).scalar_one()
+        with store.transaction(write=True) as writing:
+            writing.execute(insert(notes).values(id=1))
+        assert reading.execute(counted).scalar_one() == before == 0
+    with store.transaction(write=False) as reading:
+        assert reading.execute(counted).scalar_one() == 1

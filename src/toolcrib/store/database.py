@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 from anyio import to_thread
 
@@ -60,7 +60,11 @@ class Store:
 
         try:
             with self._engine.connect() as connection:
-                connection = connection.execution_options(**{_WRITES: write})
+                options: dict[str, Any] = {_WRITES: write}
+                if not write and self._engine.dialect.name == "postgresql":
+                    # As with SQLite, what is read together is of one moment, however many statements read it.
+                    options["isolation_level"] = "REPEATABLE READ"
+                connection = connection.execution_options(**options)
                 with connection.begin():
                     yield connection
         except SQLAlchemyError as error:
