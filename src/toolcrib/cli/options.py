@@ -25,3 +25,12 @@ ReadOnly = Annotated[
 AskAll = Annotated[bool, typer.Option("--ask-all", help="Ask before every call of a tool that the rules would allow.")]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+
+ScriptFile = Annotated[
+    Path | None,
+    typer.Argument(metavar="FILE", help="The script; - reads it from standard input.", show_default=False),
+]
+
+ScriptCode = Annotated[
+    str | None, typer.Option("--code", "-C", metavar="CODE", help="The script itself.", show_default=False)
+]

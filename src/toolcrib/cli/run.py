@@ -9,7 +9,7 @@ import typer
 from toolcrib.cli import session
 from toolcrib.cli.arguments import why_unread
 from toolcrib.cli.asking import terminal_approver
-from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
+from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.troubles import FAILED
@@ -25,13 +25,8 @@ _NAMED: "dict[str, Language]" = {"python": "python", "typescript": "typescript",
 
 
 def run(
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="The script; - reads it from standard input.", show_default=False),
-    ] = None,
-    code: Annotated[
-        str | None, typer.Option("--code", "-C", metavar="CODE", help="The script itself.", show_default=False)
-    ] = None,
+    file: ScriptFile = None,
+    code: ScriptCode = None,
     language: Annotated[
         str | None,
         typer.Option(

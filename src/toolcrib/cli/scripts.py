@@ -1,7 +1,6 @@
 """`toolcrib scripts`: save scripts under names, as tools; list, show, run and remove them."""
 
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +9,7 @@ from toolcrib.cli.arguments import parse_json, read_arguments, text_of
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.call import refused
 from toolcrib.cli.groups import UnlessTold
-from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
+from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import result_text, warn_of_hidden
 from toolcrib.cli.run import language_of, read_script
@@ -46,13 +45,8 @@ scripts = typer.Typer(cls=_ListUnlessTold, rich_markup_mode=None, help=_ABOUT)
 @scripts.command()
 def save(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Lower-case letters, digits and _.")],
-    file: Annotated[
-        Path | None,
-        typer.Argument(metavar="FILE", help="The script; - reads it from standard input.", show_default=False),
-    ] = None,
-    code: Annotated[
-        str | None, typer.Option("--code", "-C", metavar="CODE", help="The script itself.", show_default=False)
-    ] = None,
+    file: ScriptFile = None,
+    code: ScriptCode = None,
     description: Annotated[
         str, typer.Option("--description", "-d", metavar="TEXT", help="What it does; else its docstring says.")
     ] = "",
