@@ -14,7 +14,7 @@ def states(*names: str) -> list[ServerStateChanged]:
 
 async def take(events: object, count: int) -> list[Event]:
     taken: list[Event] = []
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         while len(taken) < count:
             taken.append(await anext(events))  # pyright: ignore
     return taken
@@ -43,7 +43,7 @@ async def test_a_waiting_subscriber_is_woken() -> None:
                 if len(received) == 2:
                     return
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(receive)
             await waiting.wait()
@@ -86,7 +86,7 @@ async def test_a_waiting_iteration_ends_with_its_context() -> None:
             raise AssertionError
         ended.set()
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             with bus.subscribe() as events:
                 tasks.start_soon(drain, events)
@@ -104,7 +104,7 @@ async def test_a_cancelled_subscriber_is_forgotten() -> None:
             async for _ in events:
                 pass
 
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(receive)
             await ready.wait()

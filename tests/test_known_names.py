@@ -142,7 +142,7 @@ async def test_list_changed_is_followed(era: Any) -> None:
         await list_tools_metadata(client, registry)
         async with follow_tools(client, registry):
             tools.append(tool("b"))
-            with anyio.fail_after(5):
+            with anyio.fail_after(20):
                 while registry.count == 1:
                     if era == "legacy":
                         await session[0].send_tool_list_changed()

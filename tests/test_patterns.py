@@ -21,10 +21,10 @@ def test_a_pattern_that_can_not_be_used_says_why(pattern: str) -> None:
 
 
 def test_patterns_made_to_blow_up_take_no_time() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     for pattern in (r"(a+)+$", r"(a|aa)+$", r"^(([a-z])+.)+[A-Z]([a-z])+$"):
         assert not compile_pattern(pattern)("a" * 100_000 + "!")
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 def test_half_a_surrogate_pair_does_not_end_it() -> None:

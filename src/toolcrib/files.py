@@ -18,14 +18,14 @@ def write_whole(
     Args:
         path: The file; missing folders above it are made.
         chunks: Its content.
-        private: Only its owner may read it, and enter the folders that are made; else it keeps the rights that it
-            had, and folders get the usual ones.
+        private: Only its owner may read it, and enter the folders that are made; else it keeps the rights and,
+            where that is allowed, the owner that it had, and folders get the usual ones.
         durable: Return only once the content is on the disk.
 
     Raises:
         OSError: It can't be written.
     """
-    _make_folder(path.parent, private)
+    make_folder(path.parent, private=private)
     # A name of its own kind: what looks for *.json in the folder must not find it.
     handle, beside = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
     try:
@@ -35,6 +35,7 @@ def write_whole(
                 file.flush()
                 os.fsync(file.fileno())
         if not private and path.exists():
+            _keep_owner(path, beside)
             shutil.copymode(path, beside)
         os.replace(beside, path)
     except BaseException:
@@ -43,8 +44,25 @@ def write_whole(
         raise
 
 
-def _make_folder(folder: Path, private: bool) -> None:
-    # Of the folders that `parents` makes, the umask decides the rights.
+def _keep_owner(path: Path, beside: str) -> None:
+    """Give a file the owner and group of the one that it replaces: with `sudo`, its user must still have it."""
+    was, now = path.stat(), os.stat(beside)
+    if hasattr(os, "chown") and (was.st_uid, was.st_gid) != (now.st_uid, now.st_gid):
+        with suppress(OSError):  # only root may give files away
+            os.chown(beside, was.st_uid, was.st_gid)
+
+
+def make_folder(folder: Path, *, private: bool = True) -> None:
+    """Make a folder and those above it that are missing.
+
+    Args:
+        folder: The folder.
+        private: Only its owner may enter those that are made.
+
+    Raises:
+        OSError: It can't be made.
+    """
+    # Of the folders that `parents` of `mkdir` makes, the umask decides the rights.
     for each in reversed([folder, *folder.parents]):
         if not each.exists():
             each.mkdir(exist_ok=True, mode=0o700 if private else 0o777)

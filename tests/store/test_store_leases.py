@@ -2,6 +2,7 @@
 
 import os
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from functools import wraps
@@ -22,6 +23,7 @@ from toolcrib.store import (
     live_instances,
     live_states,
     open_store,
+    queries,
     reclaim_instance,
 )
 
@@ -173,6 +175,17 @@ async def test_states_of_live_instances_are_seen_by_all(store: Store, other: Sto
     ]
     clock.now += 11
     assert [state.server for state in await live_states(store)] == ["a"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="processes are looked up by signal 0")
+@timely
+async def test_states_of_an_instance_whose_process_has_ended_are_not_seen(store: Store, clock: Clock) -> None:
+    process = await anyio.run_process([sys.executable, "-S", "-c", "import os; print(os.getpid())"])
+    ended = Instance("ended", int(process.stdout), socket.gethostname(), clock.now, clock.now + 60)
+    await store.write(queries.add_instance, ended)
+    await store.write(queries.put_state, ServerState("ended", "a", "ready", "", clock.now, "", None))
+    assert [each.id for each in await live_instances(store)] == ["ended"]  # its lease has not
+    assert await live_states(store) == []
 
 
 @timely

@@ -85,6 +85,29 @@ def remove_entry(path: Path, key: str) -> Path | None:
     return _rewrite(path, change)
 
 
+def change_entry(path: Path, key: str, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> None:
+    """Write a server's entry anew. No copy is kept, since what goes may be a secret.
+
+    Args:
+        path: The configuration file.
+        key: The server's key there.
+        change: Makes the new entry of the old one; when it raises, the file stays as it is.
+
+    Raises:
+        UsageError: There is no such key.
+        ConfigError: The file can't be read or written.
+    """
+
+    def rewrite(text: str) -> str:
+        root = _root(text, str(path))
+        servers = members_at(text, root, str(path))
+        if key not in servers:
+            raise UsageError(f"{path} has no server {shown(key)}.")
+        return with_members(text, root, str(path), without={key}, put={key: change(servers[key])})
+
+    _rewrite(path, rewrite, keep=False)
+
+
 def _root(text: str, name: str) -> tuple[str, ...]:
     """Where the servers stand, in each of the shapes that a file may have."""
     data: Mapping[str, Any] = members_at(text, (), name) if text.strip() else {}
@@ -107,13 +130,18 @@ def _id(entry: object) -> object:
     return cast("dict[str, object]", entry).get("id") if isinstance(entry, dict) else None
 
 
-def _rewrite(path: Path, change: Callable[[str], str]) -> Path | None:
+def backup_of(path: Path) -> Path:
+    """Where the copy of a file as it was before is kept."""
+    return path.with_name(f"{path.name}.bak")
+
+
+def _rewrite(path: Path, change: Callable[[str], str], *, keep: bool = True) -> Path | None:
     real = path.resolve()  # a link to the file stays one
     try:
         before = real.read_bytes() if real.exists() else None
         text, encoding = decoded(before or b"", str(path))
         changed = encoded(change(text), encoding)
-        backup = None if before is None else path.with_name(f"{path.name}.bak")
+        backup = None if before is None or not keep else backup_of(path)
         if backup is not None:
             shutil.copy2(real, backup)
         write_whole(real, [changed], private=False)

@@ -3,7 +3,7 @@
 A mistyped member could let in somebody for longer, or to more, than was meant, so unknown ones are errors here.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
 
@@ -18,6 +18,9 @@ EVERYBODY = "*"
 """The entry of `principals` for whoever has none."""
 
 MOST_PER_MINUTE = 1_000_000
+
+ConsoleRole = Literal["viewer", "approver", "admin"]
+"""What a principal may do on the console: look; decide what waits, too; change things, too."""
 
 
 def principal_name(name: str) -> str:
@@ -48,6 +51,11 @@ _Text = Annotated[str, Field(min_length=1, max_length=1_000, strict=True)]
 _Url = Annotated[str, Field(max_length=2_000, strict=True), AfterValidator(_web_url)]
 _Globs = tuple[_Text, ...]
 _PerMinute = Annotated[int, Field(ge=1, le=MOST_PER_MINUTE, strict=True)]
+Profile = Literal["discover", "all", "auto"]
+"""What the gateway shows: the constant tools that lead to all others, every tool directly, or the one or the other."""
+
+_FEWEST_FIRST: tuple[Profile, ...] = ("discover", "auto", "all")
+
 _Algorithm = Literal["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 
 
@@ -113,6 +121,7 @@ class HttpSettings(Strict):
         drain_seconds: Seconds that requests under way may take when the server is told to stop.
         metrics: Who gets `/metrics`: requests from this machine (`local`), whoever has a token, everybody (`open`), or
             nobody (`off`).
+        console: Whether the console is served beside the gateway.
     """
 
     allowed_hosts: tuple[_Text, ...] = ()
@@ -123,6 +132,7 @@ class HttpSettings(Strict):
     oauth: OAuthSettings = OAuthSettings()
     drain_seconds: Annotated[float, Field(ge=0, le=3_600, strict=True, allow_inf_nan=False)] = 5.0
     metrics: Literal["off", "local", "token", "open"] = "local"
+    console: Annotated[bool, Field(strict=True)] = True
 
 
 class PrincipalSettings(Strict):
@@ -132,15 +142,20 @@ class PrincipalSettings(Strict):
         allow: Globs over tool ids; null leaves it to the roles, and where there are none, allows all.
         deny: Globs over tool ids that are never allowed, whatever `allow` and the roles say.
         roles: Roles whose lists count too.
+        profile: What the gateway shows it where its path does not say; null leaves it to the roles.
         requests_per_minute: Requests over HTTP that are answered in a minute; null sets no bound.
         calls_per_minute: Calls of tools that are made in a minute, those of scripts too; null sets no bound.
+        console: What it may do on the console; null leaves it to the roles, and where there are none, lets it in to
+            nothing.
     """
 
     allow: _Globs | None = None
     deny: _Globs = ()
     roles: _Globs = ()
+    profile: Profile | None = None
     requests_per_minute: _PerMinute | None = None
     calls_per_minute: _PerMinute | None = None
+    console: ConsoleRole | None = None
 
 
 class RoleSettings(Strict):
@@ -149,12 +164,46 @@ class RoleSettings(Strict):
     Attributes:
         allow: Globs over tool ids.
         deny: Globs over tool ids that its holders may not use, whatever else lets them.
+        console: What its holders may do on the console.
+        profile: What the gateway shows those of its holders who have none of their own.
     """
 
     allow: _Globs = ()
     deny: _Globs = ()
+    console: ConsoleRole | None = None
+    profile: Profile | None = None
 
 
 def entry_of(principals: Mapping[str, PrincipalSettings], name: str) -> PrincipalSettings | None:
     """The entry that counts for a principal: its own; else that of everybody, which the local user is not part of."""
     return principals.get(name) or (None if name == LOCAL else principals.get(EVERYBODY))
+
+
+def roles_of(
+    principals: Mapping[str, PrincipalSettings], roles: Mapping[str, RoleSettings], name: str, more: Iterable[str]
+) -> list[RoleSettings]:
+    """The roles that count for a principal: those of its entry, and those that its token gave it.
+
+    Args:
+        principals: By name.
+        roles: By name; one that is not there allows nothing.
+        name: The principal's.
+        more: Names of the roles of its token.
+    """
+    entry = entry_of(principals, name)
+    names = dict.fromkeys([*(() if entry is None else entry.roles), *more])
+    return [roles.get(each, RoleSettings()) for each in names]
+
+
+def profile_of(
+    principals: Mapping[str, PrincipalSettings], roles: Mapping[str, RoleSettings], name: str, more: Iterable[str]
+) -> Profile | None:
+    """The profile that a principal gets, None where nothing is said of it; takes what `roles_of` takes.
+
+    It is the principal's own; else, of those of its roles, the one that shows the fewest tools.
+    """
+    entry = entry_of(principals, name)
+    if entry is not None and entry.profile is not None:
+        return entry.profile
+    said = {role.profile for role in roles_of(principals, roles, name, more)}
+    return next((each for each in _FEWEST_FIRST if each in said), None)

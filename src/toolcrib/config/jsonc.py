@@ -121,6 +121,11 @@ def without_comments(text: str) -> str:
     return _COMMENT.sub(_blank, text)
 
 
+def comments_in(text: str) -> list[str]:
+    """The comments of a text, or of one whole value of it, in their order."""
+    return [found[0] for found in _COMMENT.finditer(text) if not found[0].startswith('"')]
+
+
 _SYNTAX_HINT = "Comments and trailing commas are allowed; everything else must be plain JSON."
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
+from uuid import uuid4
 
 from toolcrib.config.jsonc import blanked, parse_document, without_comments
 from toolcrib.errors import ConfigError
@@ -83,6 +84,44 @@ def with_members(
     if plain[place] != "{":  # null stands for no members
         return text[:place] + _written(text, put, _line_indent(text, place)) + text[place + len("null") :]
     return _edited(text, plain, place, [*_members(plain, commas, place)], without, put)
+
+
+def with_texts(
+    text: str, root: Sequence[str], name: str, *, without: Collection[str] = (), put: Mapping[str, str]
+) -> str:
+    """As `with_members`, with values that are written already: each stands as its text is.
+
+    Raises:
+        ConfigError: As `members_at`.
+    """
+    marks = {key: uuid4().hex for key in put}  # each stands in the place of its text until all is in place
+    changed = with_members(text, root, name, without=without, put=marks)
+    for key, mark in marks.items():
+        changed = changed.replace(f'"{mark}"', put[key])
+    return changed
+
+
+def member_texts(text: str, root: Sequence[str], name: str) -> Mapping[str, str]:
+    """The values of an object's members as they are written, comments and layout with them.
+
+    Args:
+        text: The document.
+        root: The path of keys to the object; empty means the document itself.
+        name: What errors call the document.
+
+    Returns:
+        The text of each value by key; none where the path leads to nothing.
+
+    Raises:
+        ConfigError: As `members_at`.
+    """
+    if not text.strip() or not members_at(text, root, name):
+        return {}
+    plain, commas = blanked(text), without_comments(text)
+    place = _skip(plain, 0)
+    for key in root:
+        place = [each for each in _members(plain, commas, place) if each.key == key][-1].value
+    return {each.key: text[each.value : each.end] for each in _members(plain, commas, place)}
 
 
 def _members(plain: str, commas: str, opening: int) -> Iterator[_Member]:

@@ -1,7 +1,7 @@
 """Loading a configuration from the files that people already have."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -204,15 +204,18 @@ def _split(data: Mapping[str, Any], name: str) -> tuple[list[tuple[str, Any]], d
 
 
 def _placed(settings: Mapping[str, Any], origin: Path | None) -> Mapping[str, Any]:
-    """Settings whose relative paths of registries start at the folder of their file."""
-    registries = settings.get("registries")
-    if origin is None or not registries:
+    """Settings whose relative paths of registries and skills start at the folder of their file."""
+    if origin is None:
         return settings
-    places = [
-        each if "://" in each or each.startswith("~") else str(origin.parent / each)
-        for each in cast("list[str]", registries)
-    ]
-    return {**settings, "registries": places}
+    placed = {
+        name: [
+            each if "://" in each or each.startswith("~") else str(origin.parent / each)
+            for each in cast("list[str]", settings[name])
+        ]
+        for name in ("registries", "skills")
+        if settings.get(name)
+    }
+    return {**settings, **placed}
 
 
 def _overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -223,6 +226,11 @@ def _overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, A
             value = _overlaid(cast("Mapping[str, Any]", earlier), cast("Mapping[str, Any]", value))
         merged[key] = value
     return merged
+
+
+def known_inputs(entries: Iterable[object]) -> dict[str, Input]:
+    """VS Code's `inputs` by id; what is none is passed over."""
+    return {each.id: each for each in map(_parse_input, entries) if each is not None}
 
 
 def _parse_input(entry: object) -> Input | None:

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError, model_validator
 
-from toolcrib.config.http import HttpSettings, PrincipalSettings, RoleSettings
+from toolcrib.config.http import HttpSettings, PrincipalSettings, Profile, RoleSettings
 from toolcrib.config.objects import ObjectModel
 from toolcrib.config.policy import PolicySettings
 from toolcrib.patterns import PatternError, Replacer
@@ -14,9 +14,6 @@ Effect = Literal["read", "write", "destructive"]
 """What a tool does to the world: nothing, adds or changes, or removes and overwrites."""
 
 Seconds = Annotated[float, Field(gt=0, le=86_400, strict=True, allow_inf_nan=False)]
-
-Profile = Literal["discover", "all", "auto"]
-"""What the gateway shows of the tools that it stands for."""
 
 Changes = Literal["warn", "ask", "block"]
 """What comes of a call of a tool that has changed."""
@@ -147,6 +144,7 @@ class JournalSettings(_Model):
         max_rows: Records beyond which the oldest are deleted; null keeps them all.
         arguments: `redacted` keeps the arguments without their secrets, `digest` only a keyed digest of them.
         redact: JSON Pointers of arguments that are not kept, where `*` stands for any member.
+        result_days: Days for which the beginning of each result is kept; 0 keeps none, and so does `digest`.
     """
 
     enabled: Annotated[bool, Field(strict=True)] = True
@@ -155,6 +153,7 @@ class JournalSettings(_Model):
     max_rows: Annotated[int, Field(ge=1, strict=True)] | None = 1_000_000
     arguments: Literal["redacted", "digest"] = "redacted"
     redact: tuple[Annotated[str, AfterValidator(_pointer)], ...] = ()
+    result_days: Annotated[float, Field(ge=0, le=36_500, strict=True, allow_inf_nan=False)] = 7.0
 
 
 class ResultSettings(_Model):
@@ -309,6 +308,7 @@ class Settings(_Model):
         split_by_effect: Whether the model also gets `read_tool`, which calls only tools that are known to read.
         resources: Whether the model also gets tools that list and read the servers' resources.
         scripts: What models may write scripts in.
+        skills: Folders of skills, or of a skill each: they are found by searches, and read.
         prices: What tokens cost, by the model's name or by `provider:model`.
         small_model: A model that chooses among hits for searches, and extracts for scripts.
         servers_description: Tokens that the servers' names and descriptions may take in the description of
@@ -343,6 +343,7 @@ class Settings(_Model):
     split_by_effect: Annotated[bool, Field(strict=True)] = False
     resources: Annotated[bool, Field(strict=True)] = False
     scripts: ScriptSettings = ScriptSettings()
+    skills: tuple[Annotated[str, Field(min_length=1)], ...] = ()
     small_model: SmallModelSettings = SmallModelSettings()
     prices: Mapping[str, PriceSettings] = {}
     servers_description: Annotated[int, Field(ge=0, le=10_000, strict=True)] = 300

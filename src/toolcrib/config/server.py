@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -22,7 +23,7 @@ _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, 5.6.2: to
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")  # RFC 9110, 5.5: field-value
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class ServerConfig:
     """One server's entry, as it was written: no variable is expanded.
 
@@ -60,7 +61,7 @@ class ServerConfig:
     origin: Path | None = None
     error: ConfigError | None = None
 
-    @property
+    @cached_property
     def config_hash(self) -> str:
         """32 hex digits over what identifies the server; its snapshot is filed under them.
 

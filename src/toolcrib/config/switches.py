@@ -37,6 +37,19 @@ class Switches(SharedFile[Mapping[str, bool]]):
         self.write(switched)
         self.changed()
 
+    def turn(self, server: ServerConfig, *, on: bool) -> None:
+        """Let a server be on or off for good, and keep no switch where the configuration says the same already.
+
+        Args:
+            server: Its entry as the configuration has it.
+            on: Whether it is to be on.
+
+        Raises:
+            StoreError: The file can't be read or written.
+        """
+        needed = not on or server.disabled or server.options.start == "on_request"
+        self.put(server, on if needed else None)
+
     def _parsed(self, value: Any) -> Mapping[str, bool]:
         servers = cast("dict[str, Any]", value)
         if not all(isinstance(each, bool) for each in servers.values()):

@@ -5,9 +5,19 @@ tokens of known services, the exact values that the configured servers were give
 configuration.
 """
 
-from toolcrib.redact.names import looks_secret
-from toolcrib.redact.secrets import MIN_SECRET, HoldsSecrets, HoldsValues, Secrets, redact, redact_text, without_known
+from toolcrib.redact.names import is_literal, looks_secret, names_variable
+from toolcrib.redact.secrets import (
+    MIN_SECRET,
+    HoldsSecrets,
+    HoldsValues,
+    Secrets,
+    redact,
+    redact_text,
+    spellings,
+    without_known,
+)
 from toolcrib.redact.texts import REDACTED, mapped
+from toolcrib.redact.urls import secrets_in_urls
 
 __all__ = [
     "MIN_SECRET",
@@ -15,9 +25,13 @@ __all__ = [
     "HoldsSecrets",
     "HoldsValues",
     "Secrets",
+    "is_literal",
     "looks_secret",
     "mapped",
+    "names_variable",
     "redact",
     "redact_text",
+    "secrets_in_urls",
+    "spellings",
     "without_known",
 ]

@@ -20,6 +20,21 @@ def looks_secret(name: str) -> bool:
             return last == "auth"
 
 
+def names_variable(name: str, value: str) -> bool:
+    """Whether a value is the name of an environment variable, and stands where one belongs.
+
+    Codex has `bearer_token_env_var = "NAME"`. A token that was written there by mistake is no such name.
+    """
+    words = [word.lower() for word in _WORD.findall(name[:100])]
+    is_place = words[-1:] in (["env"], ["envvar"]) or words[-2:] == ["env", "var"]
+    return is_place and _VARIABLE.fullmatch(value.strip()) is not None
+
+
+def is_literal(value: str) -> bool:
+    """Whether a value is true, false or nothing: `"password": true` says that something is a password."""
+    return value.strip().lower() in _LITERALS
+
+
 def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
@@ -34,6 +49,9 @@ _SECRET_KINDS = _words("access api auth bearer bot encryption private refresh se
 _PUBLIC_KEYS = _words("primary foreign sort partition public issue project cache row object index")
 _COUNTS = _words("max min count limit budget usage total used")
 _ABOUT_SECRETS = _words("type kind endpoint url uri name policy domain file path expires expiry ttl")
+
+_LITERALS = _words("true false null none")
+_VARIABLE = re.compile(r"[A-Z]{1,20}(?:_(?:[A-Z]{1,20}[0-9]{0,2}|[0-9]{1,2})){0,8}")
 
 _PUBLIC = re.compile(
     r"""

@@ -4,13 +4,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 from weakref import WeakSet
 
 from toolcrib.errors import ProtocolError, ToolcribError
 from toolcrib.patterns import Matches, Replacer, compile_pattern
-from toolcrib.redact.names import is_public, looks_secret
+from toolcrib.redact.names import is_public, looks_secret, names_variable
 from toolcrib.redact.texts import REDACTED, Exact, mapped, redacted, redacted_text
+from toolcrib.redact.urls import secrets_in_urls
 
 MIN_SECRET = 6
 """Characters below which an exact value is not searched for: it would also be found inside other words."""
@@ -81,6 +82,8 @@ class Secrets:
             value: The value; of `Bearer x` also `x`, of a URL its user name, password and secret parameters.
             name: What it is called. A name that looks secret makes even a plain word a secret.
         """
+        if names_variable(name, value):
+            return
         secret = looks_secret(name)
         if "://" in value:
             self._add_url(value)
@@ -166,29 +169,26 @@ class Secrets:
         return self._any(text)
 
     def _add_url(self, url: str) -> None:
-        try:
-            parts = urlsplit(url)
-            found = [parts.password]
-            if parts.username and parts.password is None:  # https://TOKEN@host
-                found.append(parts.username)
-        except ValueError:
-            return
-        for pair in parts.query.split("&"):
-            name, _, value = pair.partition("=")
-            if looks_secret(unquote(name)):
-                found.append(value)
-        for text in found:
-            if text:
-                self._remember(text)
-                self._remember(unquote(text))
+        for place in secrets_in_urls(url):
+            text = url[place.start : place.end]
+            self._remember(text)
+            self._remember(unquote(text))
 
     def _remember(self, value: str) -> None:
         if len(value) < MIN_SECRET:
             return
-        # The same secret as it is spelled inside JSON, a URL and a quoted text.
-        spelled = (value, json.dumps(value)[1:-1], quote(value, safe=""), quote(value), repr(value)[1:-1])
-        self._values.update(dict.fromkeys(spelled))
+        self._values.update(dict.fromkeys(spellings(value)))
         self._longest_first = self._any = None
+
+
+def spellings(value: str) -> tuple[str, ...]:
+    """A secret as it is, and as it is spelled inside JSON, a URL and a quoted text."""
+    raw = json.dumps(value, ensure_ascii=False)[1:-1]
+    return (value, json.dumps(value)[1:-1], raw, _quoted(value, ""), _quoted(value, "/"), repr(value)[1:-1])
+
+
+def _quoted(value: str, safe: str) -> str:
+    return quote(value, safe=safe, errors="replace")
 
 
 def without_known(text: str) -> str:

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import cast
 
 from toolcrib.patterns import Matches, compile_pattern
-from toolcrib.redact.names import TELLING, is_placeholder, is_public, looks_secret
+from toolcrib.redact.names import TELLING, is_literal, is_placeholder, is_public, looks_secret, names_variable
 
 REDACTED = "***"
 """What stands where a secret stood."""
@@ -31,7 +31,7 @@ def redacted(value: object, exact: Exact, depth: int) -> object:
     if isinstance(value, Mapping):
         members = cast("Mapping[object, object]", value)
         return {
-            redacted_text(str(key), exact): _masked(member)
+            redacted_text(str(key), exact): _masked(str(key), member)
             if looks_secret(str(key))
             else redacted(member, exact, depth + 1)
             for key, member in members.items()
@@ -55,11 +55,11 @@ def mapped(value: object, exact: Exact, depth: int) -> object:
     return value
 
 
-def _masked(value: object) -> object:
-    """What is shown of a secret member: whether there is one, and a variable that is not filled in."""
+def _masked(name: str, value: object) -> object:
+    """What is shown of a secret member: whether there is one, and a variable that holds it."""
     if value is None or value == "" or isinstance(value, bool):
         return value
-    return value if isinstance(value, str) and is_placeholder(value) else REDACTED
+    return value if isinstance(value, str) and (is_placeholder(value) or names_variable(name, value)) else REDACTED
 
 
 # Keys of services that can be told by their form.
@@ -135,7 +135,9 @@ def _mask_named(text: str) -> str:
             continue
         end = _value_end(text, found, name)
         value = text[found.end() : end]
-        if not value or is_placeholder(value):
+        if not value or is_placeholder(value) or names_variable(name, value):
+            continue
+        if not found["quote"] and is_literal(value):
             continue
         # `unexpected token: foo` is prose.
         if name.lower() in _PROSE and not found["quote"] and is_public(value):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 from anyio import to_thread
 
 from toolcrib.errors import StoreError
+from toolcrib.files import make_folder
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection, Engine, MetaData
@@ -254,7 +255,7 @@ def _sqlite(path: Path) -> "tuple[Engine, str]":
 def _prepare_file(path: Path) -> None:
     """Create the file for its owner alone, and switch it to write-ahead logging."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_folder(path.parent)
         with suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         for needed in (path, path.parent):

@@ -224,11 +224,13 @@ async def reclaim_instance(store: Store, instance: str) -> list[ServerState] | N
 
 
 async def live_states(store: Store) -> list[ServerState]:
-    """The server states of all instances whose lease holds, by server.
+    """The server states of all instances whose lease holds, by server; not of one that has certainly ended.
 
     Raises:
         StoreError: The database failed.
     """
     from toolcrib.store import queries
 
-    return await store.read(queries.live_states, store.clock())
+    states = await store.read(queries.live_states, store.clock())
+    dead = {each.id for each in await live_instances(store) if each.is_dead} if states else set[str]()
+    return [each for each in states if each.instance not in dead]
