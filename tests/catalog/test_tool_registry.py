@@ -9,6 +9,8 @@ from mcp_types import ListToolsResult
 from mcp_types import Tool as SdkTool
 
 from toolcrib import Tool, ToolMetadata, ToolRegistry
+from toolcrib.catalog.definitions import MemoryDefinitions
+from toolcrib.catalog.parts import part_name
 from toolcrib.errors import UnknownToolError, UsageError
 
 ADD: dict[str, Any] = {
@@ -164,6 +166,30 @@ def test_parts_of_several_servers_are_replaced_on_their_own() -> None:
     assert registry.tool_names == ["one.ping"]
 
 
+def test_a_server_is_there_for_as_long_as_it_has_a_part_be_it_of_one_principal_alone() -> None:
+    registry = ToolRegistry()
+    listed = MemoryDefinitions([ADD])
+    registry.put(listed, server="math")
+    registry.put(listed, server="notes", private=True, owner="ann")
+    registry.put(listed, server="notes", private=True, owner="bob")
+
+    assert [registry.has(each) for each in ("math", "notes", "note", "add")] == [True, True, False, False]
+
+    registry.remove(part_name("notes", "ann"))
+    assert registry.has("notes")
+    registry.remove("notes")
+    registry.remove("math")
+    assert not registry.has("notes")
+    assert not registry.has("math")
+
+    registry.put(listed, server="notes", private=True, owner="ann")
+    registry.invalidate_all()
+    assert not registry.has("notes")
+    registry.put(listed, server="notes", private=True, owner="ann")
+    registry.put(listed)
+    assert not registry.has("notes")
+
+
 def test_a_bare_name_resolves_when_it_is_unique() -> None:
     registry = ToolRegistry()
     registry.cache_from_maps([ADD], server="one")
@@ -205,3 +231,14 @@ def test_lone_surrogates_and_large_numbers_survive() -> None:
     registry = ToolRegistry()
     registry.cache_from_maps([odd])
     assert registry.get_schema("odd") == odd
+
+
+def test_the_tools_used_last_stay_parsed_and_no_more_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("toolcrib.catalog.registry._PARSED_TOOLS", 2)
+    registry = ToolRegistry()
+    registry.cache_from_maps([{**PING, "name": name} for name in ("a", "b", "c")])
+    a, b = registry.tool("a"), registry.tool("b")
+    assert registry.tool("a") is a
+    registry.tool("c")
+    assert registry.tool("a") is a
+    assert registry.tool("b") is not b

@@ -146,18 +146,18 @@ def test_sixteen_thousand_tools_are_built_within_a_tenth_of_a_second_and_looked_
     raws = [f"{verb}_{noun}_{n}" for verb in verbs for noun in ("issue", "user", "file", "row") for n in range(10)]
     entries = [(f"server_{s}.{raw}", f"server_{s}", raw) for s in range(50) for raw in raws]
     assert len(entries) == 16_000
-    started = time.perf_counter()
+    started = time.process_time()
     aliases = Aliases(entries)
     assert aliases.resolve("server_49.run_row_9") == "server_49.run_row_9"
-    built = time.perf_counter() - started
+    built = time.process_time() - started
     with pytest.raises(UnknownToolError):
         aliases.resolve("server_7.serch_issues_3")
     durations: list[float] = []
     for name in ("server_7.serch_issues_3", "serv_1/get_file_11", "list_all_the_files", "q" * 100_000):
-        started = time.perf_counter()
+        started = time.process_time()
         with pytest.raises(UnknownToolError):
             aliases.resolve(name)
-        durations.append(time.perf_counter() - started)
+        durations.append(time.process_time() - started)
     # the targets are 100 ms and 20 ms; five times that, since tests share their machine
     assert built < 0.5
     assert max(durations) < 0.1

@@ -247,10 +247,10 @@ def test_a_contradictory_schema_ends() -> None:
 def test_many_alternatives_in_many_items_end_soon() -> None:
     forms = [{"type": "object", "properties": {"k": {"const": n}, "v": INTEGER}, "required": ["k"]} for n in range(20)]
     schema = {"properties": {"x": {"type": "array", "items": {"anyOf": forms}}}}
-    started = time.perf_counter()
+    started = time.process_time()
     coerce({"x": [{"k": 19, "v": "1"}] * 300}, schema)
     coerce({"x": [{"k": "no", "v": "1"}] * 300}, schema)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_a_typical_valid_call_is_validated_and_looked_over_in_microseconds() -> None:
@@ -260,9 +260,9 @@ def test_a_typical_valid_call_is_validated_and_looked_over_in_microseconds() -> 
     arguments = {"owner": "a", "repo": "b", "title": "c", "body": "d " * 200, "labels": ["x", "y"]}
     durations: list[float] = []
     for _ in range(200):
-        started = time.perf_counter()
+        started = time.process_time()
         assert coerce(arguments, validator).value is arguments
         assert validator.validate(arguments).is_valid
-        durations.append(time.perf_counter() - started)
+        durations.append(time.process_time() - started)
     # the target is 50 microseconds; a busy machine may take some times that
     assert sorted(durations)[100] < 200e-6

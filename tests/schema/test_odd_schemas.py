@@ -195,9 +195,9 @@ def test_a_pattern_in_an_unknown_dialect_is_left_out_and_the_rest_is_checked() -
 @pytest.mark.parametrize("pattern", ["^(a+)+$", "^(?=a)(a+)+$", "^((a+)+)+(?!x)b\\1$", "^(a|aa)+$", "(.*a){20}"])
 def test_no_pattern_takes_long(pattern: str) -> None:
     validator = compile_validator({"properties": {"a": {"type": "string", "pattern": pattern}}})
-    started = time.perf_counter()
+    started = time.process_time()
     validator.validate({"a": "a" * 20_000 + "b"})
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_a_recursive_schema_with_alternatives_takes_no_exponential_time() -> None:
@@ -208,12 +208,12 @@ def test_a_recursive_schema_with_alternatives_takes_no_exponential_time() -> Non
     ]
     validator = compile_validator({"$defs": {"n": {"oneOf": [*forms, {"type": "string"}]}}, "$ref": "#/$defs/n"})
     value: Any = 5
-    started = time.perf_counter()
+    started = time.process_time()
     for _ in range(40):
         value = {"c": value}
         assert not validator.validate(value).is_valid
         coerce(value, validator)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_a_schema_that_nests_references_is_safe_on_a_small_stack() -> None:

@@ -48,9 +48,9 @@ def test_every_schema_compiles_quickly(catalogs: Catalogs) -> None:
     compile_validator({"pattern": "a"})
     durations: list[float] = []
     for server, tool in tools(catalogs):
-        started = time.perf_counter()
+        started = time.process_time()
         validator = compile_validator(tool["inputSchema"])
-        durations.append(time.perf_counter() - started)
+        durations.append(time.process_time() - started)
         assert validator.unchecked == (), (server, tool["name"])
         if tool.get("outputSchema"):
             compile_validator(tool["outputSchema"], any_root=True)
@@ -83,9 +83,9 @@ def test_every_id_is_a_unique_identifier_and_leads_back_to_its_tool(catalogs: Ca
 
 
 def test_every_signature_is_within_its_bound_and_quick(catalogs: Catalogs) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     texts = [signature(tool["name"], tool["inputSchema"], tool.get("outputSchema")) for _, tool in tools(catalogs)]
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
     assert all(len(text) <= 400 and "\n" not in text for text in texts)
 
 
@@ -158,9 +158,9 @@ def test_validation_and_repair_of_a_valid_call_take_microseconds(
     for server, tool in tools(catalogs):
         validator, example = validators[server, tool["name"]], examples[server, tool["name"]]
         coerce(example, validator)
-        started = time.perf_counter()
+        started = time.process_time()
         coerce(example, validator)
         validator.validate(example)
-        durations.append(time.perf_counter() - started)
+        durations.append(time.process_time() - started)
     # the target is 50 microseconds; a busy machine may take some times that
     assert median(durations) < 200e-6

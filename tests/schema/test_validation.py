@@ -190,9 +190,9 @@ def test_a_value_is_checked_to_a_depth_of_64_and_refused_beyond() -> None:
 def test_of_a_large_value_the_problems_of_the_first_items_are_named_quickly() -> None:
     rows = {"rows": [{"n": "x"} for _ in range(50_000)]}
     schema = {"properties": {"rows": {"minItems": 100, "items": {"properties": {"n": {"type": ["integer", "null"]}}}}}}
-    started = time.perf_counter()
+    started = time.process_time()
     result = compile_validator(schema).validate(rows)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
     assert result.errors[0].path == "/rows/0/n"
     rows["rows"][:100] = [{"n": "1"}] * 0 + [{}] * 100
     assert "too large to say where" in (compile_validator(schema).validate(rows).error or "")

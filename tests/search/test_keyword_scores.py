@@ -68,6 +68,14 @@ async def test_a_pair_adds_its_rarity_by_the_ideal(colours: KeywordSearcher) -> 
     assert "pairs" not in (await parts(colours, "blue red"))["s.red_blue"]
 
 
+async def test_whole_names_score_also_where_every_name_is_in_the_query(tool: MakeTool) -> None:
+    searcher = KeywordSearcher()
+    searcher.add(ServerDocs("s"), [tool("s", "red_blue"), tool("s", "red")])
+    found = await parts(searcher, "red blue")
+    # Of the two words of the query, the names spell out two and one.
+    assert (found["s.red_blue"]["name"], found["s.red"]["name"]) == (0.3, 0.15)
+
+
 async def test_the_server_bonus_is_full_when_the_query_is_its_name(tool: MakeTool) -> None:
     searcher = KeywordSearcher()
     searcher.add(ServerDocs("red_blue"), [tool("red_blue", "x")])

@@ -4,6 +4,7 @@ from toolcrib.catalog.definitions import Definitions, FileDefinitions, MemoryDef
 from toolcrib.catalog.listing import CAPABILITIES, Listing
 from toolcrib.catalog.metadata import ToolMetadata
 from toolcrib.catalog.parts import LOCAL_PRINCIPAL, owner_of, part_name, public_name
+from toolcrib.catalog.progress import OnProgress, TakesReports, readable_report, tell_progress
 from toolcrib.catalog.registry import ToolRegistry
 from toolcrib.catalog.sent import as_sent, definition_tokens
 from toolcrib.catalog.snapshots import Snapshot, SnapshotStore
@@ -11,14 +12,16 @@ from toolcrib.catalog.source import (
     LIST_MEMBERS,
     NO_CONTEXT,
     SAVED_SCRIPTS,
+    SKILL_HEAD,
+    SKILLS,
     Claiming,
     ClientSide,
     ListMethod,
     MidwayAsking,
-    OnProgress,
     RequestContext,
     RequestMethod,
     Source,
+    TakesCompletions,
     TakesLogs,
 )
 from toolcrib.catalog.tool import JsonObject, Tool
@@ -30,6 +33,8 @@ __all__ = [
     "LOCAL_PRINCIPAL",
     "NO_CONTEXT",
     "SAVED_SCRIPTS",
+    "SKILLS",
+    "SKILL_HEAD",
     "Claiming",
     "ClientSide",
     "Definitions",
@@ -45,7 +50,9 @@ __all__ = [
     "Snapshot",
     "SnapshotStore",
     "Source",
+    "TakesCompletions",
     "TakesLogs",
+    "TakesReports",
     "Tool",
     "ToolMetadata",
     "ToolRegistry",
@@ -55,5 +62,7 @@ __all__ = [
     "owner_of",
     "part_name",
     "public_name",
+    "readable_report",
+    "tell_progress",
     "to_line",
 ]

@@ -48,6 +48,7 @@ class ToolRegistry:
         self._parsed: OrderedDict[str, Tool] = OrderedDict()
         self._ids: dict[str, Mapping[str, str]] = {}
         self._private: set[str] = set()
+        self._own: set[str] = set()  # the parts that are one principal's alone
         self._version = 0
 
     @property
@@ -74,6 +75,10 @@ class ToolRegistry:
     def servers(self) -> list[str]:
         """The ids of the servers that have a part."""
         return list(dict.fromkeys(map(public_name, self.parts)))
+
+    def has(self, server: str) -> bool:
+        """Whether a server has a part, be it of one principal alone."""
+        return server in self._parts or any(public_name(part) == server for part in self._own)
 
     @property
     def parts(self) -> list[str]:
@@ -140,6 +145,7 @@ class ToolRegistry:
         names = {name: index for index, name in enumerate(definitions.names)}
         if server is None:
             self._parts.clear()
+            self._own.clear()
             keys = names
         else:
             self._parts.pop(None, None)
@@ -153,6 +159,8 @@ class ToolRegistry:
                 self._private.add(server)
             elif not private:
                 self._private.discard(server)
+            if owner_of(own):
+                self._own.add(own)
             server = own
         self._changed()
         self._parts[server] = _Part(keys, names, definitions, self._version)
@@ -162,12 +170,14 @@ class ToolRegistry:
         gone = [part for part in self.parts if server in {part, public_name(part)}]
         for part in gone:
             del self._parts[part]
+            self._own.discard(part)
         if gone:
             self._changed()
 
     def invalidate_all(self) -> None:
         """Forget everything; the next caching starts afresh."""
         self._parts.clear()
+        self._own.clear()
         self._changed()
 
     def get_all_metadata(self) -> list[ToolMetadata]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from toolcrib.catalog.parts import LOCAL_PRINCIPAL
+from toolcrib.catalog.progress import OnProgress
 from toolcrib.catalog.tool import JsonObject
 
 ListMethod = Literal["tools/list", "resources/list", "resources/templates/list", "prompts/list"]
@@ -16,6 +17,12 @@ RequestMethod = Literal["tools/call", "resources/read", "prompts/get", "completi
 SAVED_SCRIPTS = "scripts"
 """The id of the source of saved scripts, which no other source may have."""
 
+SKILLS = "skills"
+"""The id of the source of skills, which no other source may have."""
+
+SKILL_HEAD = "skill:"
+"""Begins the id of a skill, by which it is found and read; no tool's id has a colon."""
+
 LIST_MEMBERS: Mapping[ListMethod, str] = {
     "tools/list": "tools",
     "resources/list": "resources",
@@ -23,14 +30,6 @@ LIST_MEMBERS: Mapping[ListMethod, str] = {
     "prompts/list": "prompts",
 }
 """The member of a list result that holds the entries."""
-
-
-class OnProgress(Protocol):
-    """Receives the progress of a request under way."""
-
-    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
-        """Take one report; total and message are None where the source says nothing of them."""
-        ...
 
 
 class ClientSide(Protocol):
@@ -61,6 +60,15 @@ class TakesLogs(Protocol):
 
     async def log(self, params: JsonObject) -> None:
         """Take a message, by the params of its notification."""
+        ...
+
+
+@runtime_checkable
+class TakesCompletions(Protocol):
+    """What stands behind a caller and is told when its user is done at a page that a server sent it to."""
+
+    async def completed(self, params: JsonObject) -> None:
+        """Take the word of a server that it is done there, by the params of its notification; never raises."""
         ...
 
 

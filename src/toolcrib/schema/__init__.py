@@ -10,6 +10,7 @@ from toolcrib.schema.problems import Problem, nearest
 from toolcrib.schema.refs import declared
 from toolcrib.schema.signatures import signature, type_name
 from toolcrib.schema.text import first_sentence
+from toolcrib.schema.unknown import UnknownServerError
 from toolcrib.schema.validation import ValidationResult, Validator, ValidatorCache, compile_validator
 from toolcrib.schema.wire import WireNames, wire_name
 
@@ -17,6 +18,7 @@ __all__ = [
     "Aliases",
     "Coerced",
     "Problem",
+    "UnknownServerError",
     "UnusableSchemaError",
     "ValidationResult",
     "Validator",

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from toolcrib.schema.ids import NOTHING, hashed
 
@@ -50,6 +50,11 @@ class WireNames:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._ids)
+
+    @property
+    def ids(self) -> Collection[str]:
+        """The tool ids."""
+        return self._names.keys()
 
     def name_of(self, tool_id: str) -> str:
         """The name on the wire of a tool id. Raises KeyError for an id that was not given."""

@@ -3,6 +3,7 @@
 from toolcrib.search.base import Hit, Searcher, ServerDocs, nothing_fits
 from toolcrib.search.delegate import Candidate, Chooser, DelegateSearcher
 from toolcrib.search.embedders import Embedder, EndpointEmbedder, FastEmbedEmbedder, MiniLmEmbedder
+from toolcrib.search.explanation import ExplainedHit, Explanation, Share, Sought
 from toolcrib.search.hybrid import HybridSearcher
 from toolcrib.search.keyword import KeywordSearcher
 from toolcrib.search.paging import decode_cursor, encode_cursor
@@ -18,6 +19,8 @@ __all__ = [
     "DelegateSearcher",
     "Embedder",
     "EndpointEmbedder",
+    "ExplainedHit",
+    "Explanation",
     "FastEmbedEmbedder",
     "Hit",
     "HybridSearcher",
@@ -31,6 +34,8 @@ __all__ = [
     "Select",
     "SemanticSearcher",
     "ServerDocs",
+    "Share",
+    "Sought",
     "decode_cursor",
     "encode_cursor",
     "make_searcher",

@@ -4,9 +4,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolcrib.catalog.tool import Tool
 from toolcrib.catalog.visible import VisibleSet
+
+if TYPE_CHECKING:
+    from toolcrib.search.explanation import Explanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +59,8 @@ class Searcher(ABC):
     fill also keeps what it built (`fingerprint`, `save`, `load`).
     """
 
-    name: str
-    """What the configuration calls the strategy."""
+    name: str = "own"
+    """What the configuration calls the strategy; a program's own may be called as it likes."""
 
     @property
     def problem(self) -> str:
@@ -89,6 +93,32 @@ class Searcher(ABC):
         Raises:
             UsageError: The query is not in the language of this strategy.
         """
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The strategies by which `explain` can rank what was added, its own first."""
+        return (self.name,)
+
+    async def explain(
+        self, query: str, limit: int, visible: VisibleSet | None = None, *, strategy: str = ""
+    ) -> "Explanation":
+        """What `search` finds, with what each part of the scores is made of.
+
+        A searcher that knows no more of them than their names need not have this.
+
+        Args:
+            query: See `search`.
+            limit: See `search`.
+            visible: See `search`.
+            strategy: One of `strategies`; empty for its own.
+
+        Raises:
+            UsageError: See `search`.
+        """
+        from toolcrib.search.explanation import Explanation, in_one_piece
+
+        hits = await self.search(query, limit, visible)
+        return Explanation(self.name, in_one_piece(hits), problem=self.problem)
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import anyio
 from toolcrib.catalog.tool import Tool
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.base import Hit, Searcher, ServerDocs
+from toolcrib.search.explanation import ExplainedHit, Explanation, Share
 from toolcrib.search.fields import first_sentence
 
 _CANDIDATES = 30
@@ -68,10 +69,26 @@ class DelegateSearcher(Searcher):
         if limit <= 0:
             return []
         hits = await self.candidates.search(query, max(limit, _CANDIDATES), visible)
-        offered = {hit.tool_id: hit for hit in hits[:_CANDIDATES]}
-        chosen = await self._chosen(query, list(offered)) if offered else []
-        ahead = [_lifted(offered[pick], hits[0].score + len(chosen) - at) for at, pick in enumerate(chosen)]
-        return [*ahead, *(hit for hit in hits if hit.tool_id not in chosen)][:limit]
+        return (await self._chosen_first(query, hits))[:limit]
+
+    async def explain(
+        self, query: str, limit: int, visible: VisibleSet | None = None, *, strategy: str = ""
+    ) -> Explanation:
+        """See `Searcher.explain`."""
+        if strategy not in {"", self.name}:
+            return await self.candidates.explain(query, limit, visible, strategy=strategy)
+        if limit <= 0:
+            return Explanation(self.name, ())
+        before = await self.candidates.explain(query, max(limit, _CANDIDATES), visible)
+        known = {each.hit.tool_id: each for each in before.hits}
+        hits = await self._chosen_first(query, [each.hit for each in before.hits])
+        found = [replace(known[hit.tool_id], hit=hit, shares=_with_choice(known[hit.tool_id], hit)) for hit in hits]
+        return replace(before, strategy=self.name, hits=tuple(found[:limit]), problem=self._problem or before.problem)
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """See `Searcher.strategies`."""
+        return (self.name, *self.candidates.strategies)
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -95,6 +112,12 @@ class DelegateSearcher(Searcher):
         """See `Searcher.problem`."""
         return self._problem or self.candidates.problem
 
+    async def _chosen_first(self, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        offered = {hit.tool_id: hit for hit in hits[:_CANDIDATES]}
+        chosen = await self._chosen(query, list(offered)) if offered else []
+        ahead = [_lifted(offered[pick], hits[0].score + len(chosen) - at) for at, pick in enumerate(chosen)]
+        return [*ahead, *(hit for hit in hits if hit.tool_id not in chosen)]
+
     async def _chosen(self, query: str, tool_ids: Sequence[str]) -> list[str]:
         known = {tool_id: text for each in self._summaries.values() for tool_id, text in each.items()}
         try:
@@ -112,6 +135,11 @@ class DelegateSearcher(Searcher):
 
 def _lifted(hit: Hit, score: float) -> Hit:
     return replace(hit, score=score, why={**hit.why, "chosen": score - hit.score}, weak=False)
+
+
+def _with_choice(found: ExplainedHit, hit: Hit) -> tuple[Share, ...]:
+    chosen = hit.why.get("chosen")
+    return found.shares if chosen is None else (Share("chosen", "", "", chosen), *found.shares)
 
 
 def _summary(tool: Tool) -> str:

@@ -7,7 +7,7 @@ added. Ranks are not: the best of a bad list would count as much as the best of 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import log
 from typing import cast
@@ -17,9 +17,11 @@ import numpy as np
 
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.base import Hit
+from toolcrib.search.explanation import ExplainedHit, in_one_piece
 from toolcrib.search.index import Bools, Doubles, Longs, Segment
 from toolcrib.search.meanings import Likeness
 from toolcrib.search.scoring import letter_scores, scores
+from toolcrib.search.shares import explained
 from toolcrib.search.spreading import DIGITS, POOL, Found, has_several, spread
 from toolcrib.search.view import Need, View
 
@@ -54,6 +56,7 @@ class _Scores:
         total: [n] Their sum.
         words: [n] What words score by themselves, 0 to 1.
         best: The best score by words of a tool that may be found, before it was measured against itself.
+        weight: What the likeness of the nearest tool counts.
     """
 
     need: Need
@@ -61,6 +64,31 @@ class _Scores:
     total: Doubles
     words: Doubles
     best: float
+    weight: float
+
+    @property
+    def scale(self) -> float:
+        """What a score by words was multiplied with."""
+        return 1 / max(self.best, _FAINT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """What a query found.
+
+    Attributes:
+        hits: The hits.
+        cosines: [n] Likeness of all tools to the whole query.
+        allowed: [n] Which may be found.
+        whole: What the whole query scores; None where words don't count.
+        bonus: [clauses, n] What each tool gets for each clause of the query.
+    """
+
+    hits: list[Hit]
+    cosines: Doubles
+    allowed: Bools
+    whole: _Scores | None = None
+    bonus: Doubles | None = None
 
 
 class Fusion:
@@ -78,29 +106,48 @@ class Fusion:
         self, view: View, texts: Sequence[str], likeness: Likeness, limit: int, visible: VisibleSet | None
     ) -> list[Hit]:
         """The best tools for the first of some texts, of which the others are clauses; equal ones by their ids."""
+        ranked = self._ranked(view.among(visible), texts, likeness, limit, visible)
+        return [] if ranked is None else ranked.hits
+
+    def explain(
+        self, view: View, texts: Sequence[str], likeness: Likeness, limit: int, visible: VisibleSet | None
+    ) -> list[ExplainedHit]:
+        """The same, with what the scores are made of."""
         view = view.among(visible)
-        if not view.count:
+        ranked = self._ranked(view, texts, likeness, limit, visible)
+        if ranked is None:
             return []
+        hits, whole = ranked.hits, ranked.whole
+        ids = chain.from_iterable(each.ids for each in view.segments)
+        rows = {tool_id: at for at, tool_id in enumerate(ids) if ranked.allowed[at]}
+        found = in_one_piece(hits) if whole is None else explained(view, whole.need, hits, whole.scale)
+        return [_with_meaning(each, rows[each.hit.tool_id], ranked, texts[1:]) for each in found]
+
+    def _ranked(
+        self, view: View, texts: Sequence[str], likeness: Likeness, limit: int, visible: VisibleSet | None
+    ) -> _Ranked | None:
+        if not view.count:
+            return None
         allowed = np.concatenate([segment.allowed(visible) for segment in view.segments])
         if not allowed.any():
-            return []
+            return None
         rows = np.concatenate([self._rows_of(segment, likeness) for segment in view.segments])
         cosines = likeness.cosines[:, rows].astype(np.float64)
         if not self._by_words:
             found = _best(view, {"meaning": cosines[0]}, cosines[0], allowed, limit)
-            return [hit for hit, _, _ in found]
+            return _Ranked([hit for hit, _, _ in found], cosines[0], allowed)
         whole = _scores(view, texts[0], cosines[0], allowed)
         parts = whole.parts
+        shares: Doubles | None = None
         if len(texts) > 1:
             alone = [_scores(view, text, cosine, allowed) for text, cosine in zip(texts[1:], cosines[1:], strict=True)]
-            bonus = [_first_of(each.total, allowed) * min(1.0, each.best / _SURE) for each in alone]
-            parts["clauses"] = CLAUSE * np.max(bonus, axis=0)
+            shares = np.array([_first_of(each.total, allowed) * min(1.0, each.best / _SURE) for each in alone])
+            parts["clauses"] = CLAUSE * np.max(shares, axis=0)
         several = has_several(whole.need)
         most = max(limit, POOL) if several else limit
         found = _best(view, parts, cosines[0] + whole.words / 2, allowed, most)
-        if several:
-            return spread(found, whole.need, 1 / max(whole.best, _FAINT), limit)
-        return [hit for hit, _, _ in found]
+        hits = spread(found, whole.need, whole.scale, limit) if several else [hit for hit, _, _ in found]
+        return _Ranked(hits, cosines[0], allowed, whole, shares)
 
     def _rows_of(self, segment: Segment, likeness: Likeness) -> Longs:
         """[n] The row of each tool's vector; tools that are gone may have any."""
@@ -123,7 +170,25 @@ def _scores(view: View, text: str, cosine: Doubles, allowed: Bools) -> _Scores:
     scaled = {name: values / max(best, _FAINT) for name, values in parts.items()}
     weight = max(_LEAST_MEANING, _MEANING - _MEANING_PER_WORD * log(1 + len(need.words)))
     scaled["meaning"] = weight * _contrasted(cosine, allowed)
-    return _Scores(need, scaled, by_words / max(best, _FAINT) + scaled["meaning"], words, best)
+    return _Scores(need, scaled, by_words / max(best, _FAINT) + scaled["meaning"], words, best, weight)
+
+
+def _with_meaning(found: ExplainedHit, row: int, ranked: _Ranked, clauses: Sequence[str]) -> ExplainedHit:
+    """An explained hit, with what its likeness counts for, and for which clause of the query it counts."""
+    shares = list(found.shares)
+    if ranked.bonus is not None:
+        clause = clauses[int(ranked.bonus[:, row].argmax())]
+        shares = [replace(each, what=clause) if each.part == "clauses" else each for each in shares]
+    measures = {"cosine": float(ranked.cosines[row])}
+    if ranked.whole is not None:
+        nearest, usual = _reach(ranked.cosines[ranked.allowed])
+        measures |= {
+            "nearest cosine": nearest,
+            "usual cosine": usual,
+            "weight of meaning": ranked.whole.weight,
+            "best by words": ranked.whole.best,
+        }
+    return ExplainedHit(found.hit, tuple(shares), measures)
 
 
 def _words(view: View, need: Need) -> dict[str, Doubles]:
@@ -146,11 +211,16 @@ def _words(view: View, need: Need) -> dict[str, Doubles]:
 
 def _contrasted(cosine: Doubles, allowed: Bools) -> Doubles:
     """[n] 1 for the nearest tool, 0 for those that are no nearer than the hundredth."""
-    shown = cosine[allowed]
+    nearest, usual = _reach(cosine[allowed])
+    return np.maximum(cosine - usual, 0) / max(nearest - usual, _FAINT)
+
+
+def _reach(shown: Doubles) -> tuple[float, float]:
+    """The cosine of the nearest tool, and that from which on it counts: the hundredth best, or 0."""
     usual = 0.0
     if len(shown) > _USUAL_RANK:
         usual = max(0.0, float(np.partition(shown, -_USUAL_RANK)[-_USUAL_RANK]))
-    return np.maximum(cosine - usual, 0) / max(float(shown.max()) - usual, _FAINT)
+    return float(shown.max()), usual
 
 
 def _sum(parts: Mapping[str, Doubles], count: int) -> Doubles:

@@ -167,7 +167,7 @@ class Segment:
         return total
 
     def sum_names(self, tools: Longs, weights: Doubles) -> Doubles:
-        """[tools] The sum of the weights of the words of each name; `weights` by word."""
+        """[tools] The sum of the weights of the words of each name; `weights` by word, `tools` ascending."""
         words, ends = self._name_words(tools)
         sums = np.concatenate([[0.0], np.cumsum(weights[words])])
         return np.diff(sums[np.concatenate([[0], ends])])
@@ -178,13 +178,13 @@ class Segment:
         known = len(lists.rarest_starts) - 1
         starts, words = lists.rarest_starts, np.flatnonzero(said[:known]).tolist()
         spans = [lists.rarest_tool[starts[word] : starts[word + 1]] for word in words]
-        tools = np.concatenate([lists.rarest_tool[:0], *spans]).astype(np.int64)
+        tools = np.sort(np.concatenate([lists.rarest_tool[:0], *spans])).astype(np.int64)
         lengths = lists.name_starts[tools + 1] - lists.name_starts[tools]
         whole = self.sum_names(tools, said.astype(np.float64)) > lengths - 0.5
         return tools[whole], lengths[whole]
 
     def _name_words(self, tools: Longs) -> tuple[Ints, Longs]:
-        """The words of the names of some tools, and where those of each end."""
+        """The words of the names of some tools, given ascending, and where those of each end."""
         lists = self.lists
         if len(tools) == len(self.ids):
             return lists.name_word, lists.name_starts[1:]
@@ -295,6 +295,18 @@ def packed(segments: Sequence[Segment], words: int) -> Segment:
     return merge(segments, words, None)
 
 
+def field_weights(lengths: Ints, averages: Doubles) -> Doubles:
+    """[..., fields] What one occurrence in each field counts for, before it saturates.
+
+    Args:
+        lengths: [..., fields] Tokens in each field.
+        averages: [fields + 1] The average lengths; see `Lists`.
+    """
+    usual = averages[:-1]
+    relative = np.where(usual > 0, lengths / np.where(usual > 0, usual, 1), 1)
+    return np.asarray(_WEIGHTS / (1 - B + B * relative), dtype=np.float64)
+
+
 def _joined(arrays: "Iterable[array[int]]") -> Ints:
     return np.concatenate([np.zeros(0, np.int32), *(np.frombuffer(a, dtype=np.int32) for a in arrays if a)])
 
@@ -343,9 +355,7 @@ def _assembled(loose: _Loose, words: int, averages: Doubles | None) -> Segment:
     posting = posting_of[first]
     term, tool = np.divmod(posting, max(count, 1))
     entry_count = loose.entry & 255
-    usual = averages[:-1]
-    relative = np.where(usual > 0, loose.lengths / np.where(usual > 0, usual, 1), 1)
-    norms = _WEIGHTS / (1 - B + B * relative)
+    norms = field_weights(loose.lengths, averages)
     weighted = entry_count * norms[posting_of % max(count, 1), field_of]
     frequency = np.add.reduceat(weighted, first) if len(first) else np.zeros(0)
     pair, pair_starts, pair_tool = pair_lists(loose.pair, loose.pair_tool)

@@ -17,6 +17,7 @@ from toolcrib.search.base import Hit, Searcher, ServerDocs
 from toolcrib.search.documents import Batch, Vocabulary, number, read
 
 if TYPE_CHECKING:
+    from toolcrib.search.explanation import Explanation
     from toolcrib.search.fuzzy import Spelling
     from toolcrib.search.index import Segment
     from toolcrib.search.view import View
@@ -59,6 +60,23 @@ class KeywordSearcher(Searcher):
 
         with self._lock:
             return rank(self._current(), query[:_QUERY_CHARACTERS], limit, visible)
+
+    async def explain(
+        self, query: str, limit: int, visible: VisibleSet | None = None, *, strategy: str = ""
+    ) -> "Explanation":
+        """See `Searcher.explain`."""
+        from toolcrib.search.explanation import Explanation
+        from toolcrib.search.scoring import rank
+        from toolcrib.search.shares import explained
+
+        query = query[:_QUERY_CHARACTERS]
+        with self._lock:
+            view = self._current()
+            hits = rank(view, query, limit, visible)
+            view = view.among(visible)
+            meant, sought = view.read(query)
+            found = explained(view, view.need(query), hits)
+        return Explanation("keyword", tuple(found), "" if meant == query else meant, tuple(sought))
 
     @property
     def servers(self) -> tuple[str, ...]:

@@ -79,9 +79,9 @@ async def _find(query: str, known: Iterable[_Texts], limit: int) -> list[Hit]:
     hits: list[Hit] = []
     spent = 0.0
     for count, texts in enumerate(known, 1):
-        begun = time.perf_counter()
+        begun = time.thread_time()  # what other programs take of the machine is not the pattern's
         why = _why(texts, matches, is_whole)
-        spent += time.perf_counter() - begun
+        spent += time.thread_time() - begun
         if spent > _SECONDS:
             raise _unusable(query, "it takes too long")
         if why:

@@ -2,17 +2,20 @@
 
 import weakref
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolcrib.catalog.tool import Tool
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.base import Hit, ServerDocs
+from toolcrib.search.clauses import clauses
 from toolcrib.search.embedders import Embedder
 from toolcrib.search.keyword import KeywordSearcher
 from toolcrib.search.meanings import Meanings, Progress
 
 if TYPE_CHECKING:
+    from toolcrib.search.explanation import Explanation
     from toolcrib.search.fusion import Fusion
 
 PATIENCE = 2.0
@@ -64,6 +67,38 @@ class SemanticSearcher(KeywordSearcher):
             if self._fusion is None:
                 self._fusion = Fusion(by_words=self._by_words)
             return self._fusion.rank(self._current(), texts, likeness, limit, visible)
+
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """See `Searcher.strategies`; what one of them needs the others have."""
+        return tuple(dict.fromkeys((self.name, "hybrid", "semantic", "keyword")))
+
+    async def explain(
+        self, query: str, limit: int, visible: VisibleSet | None = None, *, strategy: str = ""
+    ) -> "Explanation":
+        """See `Searcher.explain`."""
+        from toolcrib.search.explanation import Explanation
+        from toolcrib.search.fusion import Fusion
+
+        by_words = await super().explain(query, limit, visible)
+        strategy = strategy or self.name
+        if strategy == "keyword" or limit <= 0 or not query.strip():
+            return by_words
+        query = query[:_QUERY_CHARACTERS]
+        texts = [query, *clauses(query)] if strategy == "hybrid" else [query]
+        likeness = await self._meanings.likeness(texts)
+        if likeness is None:
+            return replace(by_words, problem=self.problem or self._so_far())
+        with self._lock:
+            fusion = Fusion(by_words=strategy == "hybrid")
+            found = fusion.explain(self._current(), texts, likeness, limit, visible)
+        if strategy == "hybrid":
+            return replace(by_words, strategy=strategy, hits=tuple(found))
+        return Explanation(strategy, tuple(found))
+
+    def _so_far(self) -> str:
+        done, count = self.progress
+        return f"So far {done} of {count} tools have a vector, so it was ranked by words."
 
     _by_words = False
 

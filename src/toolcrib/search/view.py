@@ -11,6 +11,7 @@ import numpy as np
 
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.search.documents import Letters, Vocabulary, grams
+from toolcrib.search.explanation import Sought
 from toolcrib.search.fuzzy import Spelling
 from toolcrib.search.index import Bools, Doubles, Longs, Segment, merge
 from toolcrib.search.sorting import inverted
@@ -117,9 +118,7 @@ class View:
         """A query's terms, looked up and weighted."""
         text, query = self._as_meant(terms(query), query)
         said = Counter(surfaces(query))
-        sequence = text.sequence[:_MOST_TERMS]
-        counts = Counter(sequence)
-        counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
+        sequence, counts = self._counted(text)
         words: Weights = {}
         rarity: Weights = {}
         weights: list[tuple[str, float, int | None]] = []
@@ -144,6 +143,37 @@ class View:
             ideal=ideal,
             certainty=sqrt(ideal / log1p(max(self.count, 1))),
         )
+
+    def read(self, query: str) -> tuple[str, list[Sought]]:
+        """How a query is read: with its slips mended, and as which terms."""
+        text, meant = self._as_meant(terms(query), query)
+        words: dict[str, dict[str, None]] = {}
+        for word, term in spellings(text.runs):
+            words.setdefault(term, {})[word] = None
+        found: list[Sought] = []
+        for term, count in self._counted(text)[1].items():
+            number = self._known(term)
+            weight = self._unknown if number is None else float(self._rarity[number])
+            tools = 0 if number is None else int(self._df[number])
+            found.append(Sought(term, tuple(words.get(term, ())), sqrt(count) * weight, tools))
+        return meant, found
+
+    @property
+    def terms(self) -> list[str]:
+        """All terms, by their numbers."""
+        return list(self._words)
+
+    @property
+    def name_words(self) -> list[str]:
+        """All words of names, by their numbers."""
+        return list(self._vocabulary.letters.words)
+
+    def _counted(self, text: Terms) -> tuple[list[str], Counter[str]]:
+        """The first terms of a text in order; and how often each is there, with further forms that are known."""
+        sequence = text.sequence[:_MOST_TERMS]
+        counts = Counter(sequence)
+        counts.update(term for term in text.extras[:_MOST_TERMS] if self._known(term) is not None)
+        return sequence, counts
 
     def _as_meant(self, text: Terms, query: str) -> tuple[Terms, str]:
         """A query with words that are near known ones in place of unknown ones."""
