@@ -80,8 +80,8 @@ async def _run_all(faults: Mapping[str, Any], way: str, folder: Path) -> Ended:
             ended.calls[mode] = [await call(f"{_id(mode)}.{each.tool}", dict(each.arguments)) for each in fault.calls]
 
     async with HTTP_FAULTS.serving() as base:
-        entries = {_id(mode): _entry(mode, fault.options, way, base, folder) for mode, fault in faults.items()}
-        entries["healthy"] = _entry("Normal", {}, way, base, folder)
+        entries = {_id(mode): _entry(mode, fault.options, base, folder) for mode, fault in faults.items()}
+        entries["healthy"] = _entry("Normal", {}, base, folder)
         settings = {"max_running": len(entries), "max_parallel_starts": 8, "start_timeout": LIMIT}
         async with (
             Crib.open({"mcpServers": entries, "toolcrib": settings}, state_dir=folder / "state") as crib,
@@ -90,7 +90,7 @@ async def _run_all(faults: Mapping[str, Any], way: str, folder: Path) -> Ended:
         ):
             for mode, fault in faults.items():
                 tasks.start_soon(one, call, mode, fault)
-    ended.left.update(_left(way))
+    ended.left.update(_left(folder))
     return ended
 
 
@@ -98,13 +98,13 @@ def _id(mode: str) -> str:
     return f"the_{mode.lower()}"
 
 
-def _entry(mode: str, options: Mapping[str, Any], way: str, base: str, folder: Path) -> dict[str, Any]:
+def _entry(mode: str, options: Mapping[str, Any], base: str, folder: Path) -> dict[str, Any]:
     if mode in HTTP_FAULTS.MODES:
         kind = "sse" if mode.startswith("Older") else "http"
         return {"type": kind, "url": f"{base}/{mode}", "toolcrib": dict(options)}
     # -S: without site-packages the interpreter starts in half the time.
     args = ["-S", str(STUBS / "misbehave.py"), mode, "--log", str(folder / f"{mode}.log")]
-    return {"command": sys.executable, "args": args, "env": {MARK: f"{way}-{mode}"}, "toolcrib": dict(options)}
+    return {"command": sys.executable, "args": args, "env": {MARK: f"{folder}|{mode}"}, "toolcrib": dict(options)}
 
 
 @asynccontextmanager
@@ -140,13 +140,13 @@ async def _gateway(crib: Crib) -> AsyncIterator[Calling]:
 WAYS: Mapping[str, Callable[[Crib], Any]] = {"library": _library, "gateway": _gateway}
 
 
-def _left(way: str) -> list[str]:
+def _left(folder: Path) -> list[str]:
     """The modes whose processes are left; none where there is no `/proc`."""
     found: list[str] = []
     for path in Path("/proc").glob("[0-9]*/environ"):
         with suppress(OSError):
             variables = dict(each.partition(b"=")[::2] for each in path.read_bytes().split(b"\0"))
-            own, _, mode = variables.get(MARK.encode(), b"").decode().partition("-")
-            if own == way:
+            own, _, mode = variables.get(MARK.encode(), b"").decode().partition("|")
+            if own == str(folder):
                 found.append(mode)
     return found

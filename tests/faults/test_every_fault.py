@@ -9,10 +9,10 @@ import pytest
 pytestmark = pytest.mark.anyio
 
 ECHOED = r'number\\*": 7'
-GAVE_UP = r"did not answer tools/call within 3 s"
+GAVE_UP = r"did not answer tools/call within 5 s"
 BROKE_OFF = r"ended its connection while tools/call was under way"
 NO_ANSWER = r"what it sent is neither a result nor an error that the protocol allows"
-HANGS: dict[str, Any] = {"timeout": 3.0}
+HANGS: dict[str, Any] = {"timeout": 5.0}  # time enough for what does answer, however many servers run beside
 LARGE = 10_000_000
 
 
@@ -133,7 +133,8 @@ CALLS = {
 }
 
 ENDS = {
-    "CrashBeforeCall": to(either(f"{BROKE_OFF}|ended before it took the request|left alone for")),
+    # 20 ms after it was asked for its tools, which may be before it has answered.
+    "CrashBeforeCall": to(either(f"{BROKE_OFF}|ended before it (answered|took the request)|left alone for")),
     "CrashInCall": to(fails(BROKE_OFF), fails(BROKE_OFF)),
     "CrashAfterCall": to(answers(), either(BROKE_OFF)),
     "HalfLine": to(fails(BROKE_OFF)),

@@ -39,7 +39,7 @@ async def test_many_servers_at_once_are_all_served_by_few_processes(stub, open_p
 async def test_a_server_with_a_request_under_way_is_not_stopped(stub, open_pool, call):
     async with open_pool({"max_running": 1}, slow=stub("HangInCall"), other=stub("Normal")) as opened:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(call, opened["slow"], "echo")
+            tasks.start_soon(call, opened["slow"], "hang")
             await opened.until(lambda: opened["slow"].status.state == "ready")
             tasks.start_soon(call, opened["other"], "echo")
             for _ in range(50):

@@ -20,7 +20,7 @@ from toolcrib.errors import AuthRequiredError, ProtocolError, ServerStartError, 
 pytestmark = pytest.mark.anyio
 
 # A server that fails must be told of long before any time limit of its start (30 s).
-QUICK = 5.0
+QUICK = 15.0
 
 
 @asynccontextmanager

@@ -1,9 +1,10 @@
 """Plain HTTP/1.1 to servers (RFC 9112), against sockets whose every byte is known, and against uvicorn."""
 
 import asyncio
+import gc
 import socket
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import anyio
 import httpx2
@@ -14,7 +15,7 @@ from toolcrib.servers.plain import PlainTransport
 
 pytestmark = pytest.mark.anyio
 
-QUICK = 5.0
+QUICK = 20.0
 REQUEST_END = b'{"a":1}'
 OK = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n"
 
@@ -44,7 +45,7 @@ async def sockets(script: Script):
     url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/mcp"
     try:
         with anyio.fail_after(QUICK):
-            async with httpx2.AsyncClient(transport=PlainTransport(), timeout=1.0) as client:
+            async with httpx2.AsyncClient(transport=PlainTransport(), timeout=QUICK) as client:
                 yield client, url, opened
     finally:
         server.close()
@@ -96,7 +97,9 @@ async def test_a_connection_that_the_server_has_ended_is_not_used_again():
     async with sockets(script) as (client, url, opened):
         for _ in range(2):
             assert (await client.post(url, json={"a": 1})).text == "{}"
-            await anyio.sleep(0.01)  # the end arrives by the loop
+            [connection] = client._transport._open  # pyright: ignore
+            while not connection._ended:
+                await anyio.lowlevel.checkpoint()
 
     assert len(opened) == 2
 
@@ -207,7 +210,7 @@ async def test_what_is_no_answer_is_told_and_leaves_no_connection(answer: bytes,
 async def test_a_server_that_says_nothing_is_waited_for_as_long_as_is_allowed():
     async with sockets(answering()) as (client, url, _):
         with pytest.raises(httpx2.ReadTimeout):
-            await client.post(url, json={"a": 1}, timeout=0.05)
+            await client.post(url, json={"a": 1}, timeout=httpx2.Timeout(QUICK, read=0.05))
 
 
 async def test_an_interim_response_is_passed_over():
@@ -222,6 +225,50 @@ async def test_a_port_on_which_nobody_listens_is_told():
         async with httpx2.AsyncClient(transport=PlainTransport()) as client:
             with pytest.raises(httpx2.ConnectError):
                 await client.post(f"http://127.0.0.1:{bound.getsockname()[1]}/mcp", json={})
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "two.example"])
+async def test_who_gives_up_while_it_connects_leaves_no_socket(host: str, monkeypatch: pytest.MonkeyPatch):
+    """At whichever step of the loop; a socket that nobody closes is told by a warning, which is an error in tests."""
+    async with sockets(answering()) as (_, url, _), httpx2.AsyncClient(transport=PlainTransport()) as client:
+        resolves_to(monkeypatch, "127.0.0.1", "127.0.0.1")
+        given_up = 0
+        for steps in range(30):
+            task = asyncio.create_task(client.post(url.replace("127.0.0.1", host), json={"a": 1}))
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+            given_up += task.cancelled()
+        assert given_up > 20
+        gc.collect()
+
+
+@pytest.mark.parametrize("refusing", [0, 1, 2])
+async def test_of_all_addresses_of_a_name_one_that_answers_is_taken(refusing: int, monkeypatch: pytest.MonkeyPatch):
+    """Port 9 of 127.0.0.2 and 127.0.0.3 is nobody's; so is that of a server which listens on 127.0.0.1 alone."""
+    async with sockets(answering(OK + b"content-length: 2\r\n\r\n{}")) as (client, url, opened):
+        resolves_to(monkeypatch, *["127.0.0.2", "127.0.0.3"][:refusing], "127.0.0.1")
+        assert (await client.post(url.replace("127.0.0.1", "some.example"), json={"a": 1})).text == "{}"
+    assert len(opened) == 1
+
+
+async def test_a_name_of_which_no_address_answers_says_so_of_each(monkeypatch: pytest.MonkeyPatch):
+    resolves_to(monkeypatch, "127.0.0.2", "127.0.0.3")
+    async with sockets(answering()) as (client, url, _):
+        with pytest.raises(httpx2.ConnectError, match=r"127\.0\.0\.2.*; .*127\.0\.0\.3"):
+            await client.post(url.replace("127.0.0.1", "some.example"), json={"a": 1})
+
+
+def resolves_to(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Let every name have these addresses."""
+    found = socket.getaddrinfo
+
+    def look_up(host: object, port: int, *args: object, **options: object) -> object:
+        return [each for address in addresses for each in found(address, port, type=socket.SOCK_STREAM)]
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
 
 
 async def test_header_values_that_would_make_two_headers_are_refused():

@@ -16,66 +16,15 @@ from urllib.parse import parse_qs, urlsplit
 import anyio
 import pytest
 
-from toolcrib.config import Variables, config_from_mapping
-from toolcrib.errors import UsageError
-from toolcrib.servers.registries import ServerDescription, open_registries, propose
+from toolcrib.servers.registries import open_registries
 from toolcrib.servers.registries.api import ApiRegistry
-from toolcrib.servers.registries.document import OFFICIAL_META, read_description
+from toolcrib.servers.registries.document import OFFICIAL_META
 
 pytestmark = pytest.mark.anyio
 
-WEATHER: dict[str, Any] = {
-    "$schema": "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json",
-    "name": "com.example/weather",
-    "title": "Weather",
-    "description": "Forecasts and warnings for any place.",
-    "version": "1.2.0",
-    "repository": {"url": "https://code.example/weather", "source": "github"},
-    "packages": [
-        {
-            "registryType": "npm",
-            "identifier": "@example/weather-mcp",
-            "version": "1.2.0",
-            "runtimeHint": "npx",
-            "transport": {"type": "stdio"},
-            "packageArguments": [
-                {"type": "positional", "valueHint": "place", "isRequired": True, "description": "The home town"},
-                {"type": "named", "name": "--units", "value": "metric"},
-                {"type": "named", "name": "--verbose", "format": "boolean", "default": "true"},
-                {"type": "named", "name": "--proxy", "description": "Optional"},
-            ],
-            "environmentVariables": [
-                {"name": "API_KEY", "isRequired": True, "isSecret": True, "description": "From your account"},
-                {"name": "LOG_LEVEL", "default": "info"},
-                {"name": "MODE", "value": "${env:HOME} {tier}", "variables": {"tier": {"default": "free"}}},
-            ],
-        }
-    ],
-    "remotes": [
-        {
-            "type": "streamable-http",
-            "url": "https://{tenant}.weather.example/mcp",
-            "variables": {"tenant": {"isRequired": True, "description": "Your tenant"}},
-            "headers": [{"name": "X-API-Key", "isRequired": True, "isSecret": True}],
-        }
-    ],
-}
-
-OLD: dict[str, Any] = {
-    "name": "io.github.someone/old-notes",
-    "description": "Notes, described as of July 2025.",
-    "version_detail": {"version": "0.3.1"},
-    "packages": [
-        {
-            "registry_name": "pypi",
-            "name": "old-notes",
-            "version": "0.3.1",
-            "runtime_hint": "uvx",
-            "package_arguments": [{"type": "named", "name": "--dir", "value_hint": "folder", "is_required": True}],
-            "environment_variables": [{"name": "NOTES_TOKEN", "is_required": True, "is_secret": True}],
-        }
-    ],
-}
+ENTRIES: dict[str, Any] = json.loads((Path(__file__).parent / "registry_entries.json").read_text())
+WEATHER, OLD = ENTRIES["weather"], ENTRIES["old"]
+"""One as documents are now, and one as of July 2025."""
 
 
 def listed(server: dict[str, Any], status: str = "active", **more: Any) -> dict[str, Any]:
@@ -250,7 +199,7 @@ async def test_a_registry_that_never_answers_is_given_up(tmp_path: Path) -> None
     def answer(handler: BaseHTTPRequestHandler, query: dict[str, str]) -> None:
         ended.wait(10)
 
-    with serving(answer) as fake, anyio.fail_after(5):
+    with serving(answer) as fake, anyio.fail_after(9):
         try:
             listing = await ApiRegistry(fake.url, tmp_path, patience=0.1).read()
         finally:
@@ -290,145 +239,3 @@ async def test_a_path_that_is_not_there_is_that_registrys_problem(tmp_path: Path
     listing = await registry.read()
     assert listing.servers == ()
     assert "nothing.json" in listing.problem
-
-
-def described(value: dict[str, Any]) -> ServerDescription:
-    found = read_description(value, "here")
-    assert found is not None
-    return found
-
-
-def test_an_npm_package_becomes_npx_with_the_version_pinned() -> None:
-    proposal = propose(described(WEATHER), "weather", "npm")
-    assert proposal.entry == {
-        "name": "com.example/weather",
-        "version": "1.2.0",
-        "command": "npx",
-        "args": ["-y", "@example/weather-mcp@1.2.0", "${input:weather-place}", "--units", "metric", "--verbose"],
-        "env": {"API_KEY": "${input:weather-API_KEY}", "MODE": "$${env:HOME} ${input:weather-tier}"},
-    }
-    assert proposal.command_line.startswith("npx -y @example/weather-mcp@1.2.0 ")
-    assert [(each.name, each.variable, each.secret) for each in proposal.missing] == [
-        ("place", "TOOLCRIB_INPUT_WEATHER_PLACE", False),
-        ("API_KEY", "TOOLCRIB_INPUT_WEATHER_API_KEY", True),
-    ]
-
-
-def test_an_entry_with_its_inputs_resolves_to_what_the_document_says() -> None:
-    proposal = propose(described(WEATHER), "weather", "npm")
-    config = config_from_mapping({"mcpServers": {"weather": proposal.entry}, "inputs": list(proposal.inputs)})
-    assert config.warnings == ()
-    environ = {"TOOLCRIB_INPUT_WEATHER_PLACE": "Kyiv", "TOOLCRIB_INPUT_WEATHER_API_KEY": "k", "HOME": "/home/ada"}
-    resolved = config.servers["weather"].resolve(Variables(environ=environ, inputs=config.inputs))
-    assert resolved.args[2] == "Kyiv"
-    # A `${` of the document is no variable: it can't reach into the user's environment.
-    assert resolved.env == {"API_KEY": "k", "MODE": "${env:HOME} free"}
-
-
-def test_a_remote_becomes_a_url_with_headers() -> None:
-    proposal = propose(described(WEATHER), "weather", "remote")
-    assert proposal.entry["url"] == "https://${input:weather-tenant}.weather.example/mcp"
-    assert proposal.entry["headers"] == {"X-API-Key": "${input:weather-X-API-Key}"}
-    assert proposal.entry["type"] == "http"
-    assert [each.name for each in proposal.missing] == ["url tenant", "X-API-Key"]
-    assert proposal.inputs[1]["password"] is True
-
-
-def test_an_old_document_becomes_uvx() -> None:
-    proposal = propose(described(OLD), "notes")
-    assert proposal.entry["command"] == "uvx"
-    assert proposal.entry["args"] == ["old-notes==0.3.1", "--dir", "${input:notes-folder}"]
-    assert proposal.entry["env"] == {"NOTES_TOKEN": "${input:notes-NOTES_TOKEN}"}
-
-
-def package(**members: Any) -> ServerDescription:
-    return described({"name": "com.example/one", "version": "1.0.0", "packages": [members]})
-
-
-@pytest.mark.parametrize(
-    ("members", "command"),
-    [
-        ({"registryType": "oci", "identifier": "ghcr.io/a/b:2"}, "docker run --rm -i ghcr.io/a/b:2"),
-        ({"registry_type": "docker", "name": "a/b", "version": "2"}, "docker run --rm -i a/b:2"),
-        (
-            {
-                "registryType": "oci",
-                "identifier": "a/b",
-                "environmentVariables": [{"name": "K", "value": "v"}],
-                "runtimeArguments": [{"type": "named", "name": "--cpus", "value": "1"}],
-            },
-            "docker run --rm -i -e K --cpus 1 a/b",
-        ),
-        (
-            {
-                "registryType": "oci",
-                "identifier": "a/b",
-                "environmentVariables": [{"name": "K", "value": "v"}],
-                "runtimeArguments": [{"type": "named", "name": "-e", "value": "K=w"}],
-            },
-            "docker run --rm -i -e K=w a/b",
-        ),
-        ({"registryType": "nuget", "identifier": "A.B", "version": "3"}, "dnx A.B@3 --yes --"),
-        ({"registryType": "npm", "identifier": "one"}, "npx -y one@1.0.0"),
-        (
-            {
-                "registryType": "pypi",
-                "identifier": "one",
-                "version": "1.0.0",
-                "runtimeArguments": [{"type": "named", "name": "--python", "value": "3.12"}],
-            },
-            "uvx --python 3.12 one==1.0.0",
-        ),
-    ],
-)
-def test_each_kind_of_package_has_its_runner(members: dict[str, Any], command: str) -> None:
-    assert propose(package(**members), "one").command_line == command
-
-
-@pytest.mark.parametrize(
-    ("members", "problem"),
-    [
-        ({"registryType": "npm", "identifier": "--registry=https://evil.example"}, "a name that is none"),
-        ({"registryType": "npm", "identifier": "git+https://evil.example/x"}, "a name that is none"),
-        ({"registryType": "pypi", "identifier": "a b"}, "a name that is none"),
-        ({"registryType": "pypi", "identifier": "a", "version": "1; rm -rf"}, "a version that is none"),
-        ({"registryType": "oci", "identifier": "-v /:/host"}, "a name that is none"),
-        ({"registryType": "mcpb", "identifier": "https://x.example/a.mcpb"}, "type 'mcpb'"),
-        ({"registryType": "sh", "identifier": "curl"}, "type 'sh'"),
-        ({"identifier": "x"}, "type None"),
-        ({"registryType": "npm", "identifier": "a", "transport": {"type": "sse"}}, "standard input"),
-    ],
-)
-def test_what_is_no_package_is_refused_with_the_reason(members: dict[str, Any], problem: str) -> None:
-    with pytest.raises(UsageError, match=r"com\.example/one can't be had") as caught:
-        propose(package(**members), "one")
-    assert problem in caught.value.message
-
-
-def test_the_program_never_comes_from_the_document() -> None:
-    proposal = propose(package(registryType="npm", identifier="a", runtimeHint="/bin/sh -c evil"), "a")
-    assert proposal.entry["command"] == "npx"
-    assert "/bin/sh" in proposal.warnings[0]
-
-
-def test_arguments_that_widen_what_a_server_may_do_are_pointed_out() -> None:
-    runtime = [{"type": "named", "name": "-v", "value": "/:/host"}, {"type": "named", "name": "--privileged"}]
-    proposal = propose(package(registryType="oci", identifier="a/b", runtimeArguments=runtime), "a")
-    assert "-v" in proposal.warnings[0]
-    required = [{"type": "named", "name": "--privileged", "isRequired": True}]
-    proposal = propose(package(registryType="oci", identifier="a/b", runtimeArguments=required), "a")
-    assert "--privileged" in proposal.warnings[0]
-    assert "--privileged" in proposal.command_line
-
-
-def test_an_unencrypted_remote_is_pointed_out_and_one_without_http_refused() -> None:
-    remote = {"name": "a/b", "remotes": [{"type": "sse", "url": "http://x.example/sse"}]}
-    assert "not encrypted" in propose(described(remote), "b").warnings[0]
-    with pytest.raises(UsageError, match="no URL of an HTTP server"):
-        propose(described({"name": "a/b", "remotes": [{"type": "sse", "url": "file:///etc/passwd"}]}), "b")
-
-
-def test_a_kind_that_is_not_offered_is_an_error_that_names_the_others() -> None:
-    with pytest.raises(UsageError, match="as oci") as caught:
-        propose(described(WEATHER), "weather", "oci")
-    assert "npm, remote" in caught.value.hint

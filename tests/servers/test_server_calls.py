@@ -115,11 +115,14 @@ async def test_a_call_learns_soon_that_nobody_reads_though_the_output_stays_open
 async def test_a_call_that_hangs_is_given_up_and_cancelled_at_the_server(stub, open_pool, call):
     server = stub("HangInCall", timeout=0.2)
     async with open_pool(one=server) as opened:
+        await opened["one"].ensure()
         with pytest.raises(CallTimeoutError, match=r"one did not answer tools/call within 0\.2 s") as caught:
             await call(opened["one"], "hang")
         assert "timeout" in caught.value.hint
         # The same connection goes on; what it answers next, it read after the cancellation.
-        assert (await call(opened["one"], "echo"))["structuredContent"]["name"] == "echo"
+        params = {"name": "echo", "arguments": {}}
+        result = await opened["one"].request("tools/call", params, RequestContext(timeout=20))
+        assert result["structuredContent"]["name"] == "echo"
     assert server.starts == 1
     assert_cancelled(server)
 
@@ -176,15 +179,15 @@ async def test_progress_is_reported_in_order_when_it_was_asked_for(stub, open_po
 
 
 async def test_each_progress_report_gives_a_call_its_time_anew(stub, open_pool):
-    # Four reports, each after 0.2 s: 0.8 s in all, with a limit of 0.7 s.
+    # Nine reports, each after 0.2 s: 1.8 s in all, with a limit of 1.7 s, which no single one takes on a busy machine.
     server = stub("SlowProgress")
-    params = {"name": "echo", "arguments": {}}
+    params = {"name": "echo", "arguments": {"steps": 9}}
 
     async def report(progress, total, message):
         pass
 
     async with open_pool(one=server) as opened:
-        result = await opened["one"].request("tools/call", params, RequestContext(timeout=0.7, on_progress=report))
+        result = await opened["one"].request("tools/call", params, RequestContext(timeout=1.7, on_progress=report))
     assert result["structuredContent"]["name"] == "echo"
 
 

@@ -4,6 +4,7 @@ import itertools
 import os
 import sys
 import tracemalloc
+from pathlib import Path
 
 import anyio
 import pytest
@@ -97,6 +98,40 @@ async def test_a_start_that_dies_tells_the_exit_code_and_the_first_and_last_line
         "… 20 more lines …",
     )
     assert status.output[6:] == tuple(f"line {number} of the traceback" for number in range(26, 41))
+
+
+async def test_a_failure_is_remembered_by_later_runs_until_the_server_works_again(stub, open_pool, tmp_path):
+    program = tmp_path / "server.py"
+    entry = {"command": sys.executable, "args": ["-S", str(program)]}
+    async with open_pool(one=entry) as opened:
+        with pytest.raises(ServerStartError):
+            await opened["one"].ensure()
+        failed = opened["one"].status
+    async with open_pool(one=entry) as opened:
+        assert opened["one"].status == failed
+        assert not opened["one"].running
+        [stub_file, mode] = stub("Normal").entry["args"][1:3]
+        lines = [
+            f"import runpy, sys; sys.argv = {[stub_file, mode]!r}",
+            f"sys.path.insert(0, {str(Path(stub_file).parent)!r})",
+            f"runpy.run_path({stub_file!r}, run_name='__main__')",
+        ]
+        program.write_text("\n".join(lines))
+        await opened["one"].ensure()
+    async with open_pool(one=entry) as opened:
+        assert (opened["one"].status.state, opened["one"].status.reason) == ("dormant", "")
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"state": "ready", "reason": "", "output": []}'])
+async def test_a_damaged_record_of_a_failure_is_none(stub, open_pool, tmp_path, content):
+    server = stub("CrashOnStart")
+    async with open_pool(one=server) as opened:
+        with pytest.raises(ServerStartError):
+            await opened["one"].ensure()
+    [stored] = (tmp_path / "snapshots").glob("*.failed")
+    stored.write_text(content)
+    async with open_pool(one=server) as opened:
+        assert opened["one"].status.state == "dormant"
 
 
 async def test_a_start_that_dies_without_a_word_tells_the_exit_code(stub, open_pool):

@@ -9,6 +9,7 @@ from pathlib import Path
 from subprocess import PIPE, Popen
 from time import monotonic
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -23,7 +24,7 @@ from toolcrib import Crib
 async def main():
     async with Crib.open(json.loads(sys.argv[1]), state_dir=sys.argv[2]) as crib:
         await crib.refresh()
-        print(crib._instance, *[server.state for server in crib.servers], flush=True)
+        print(crib.instance, *[server.state for server in crib.servers], flush=True)
         await asyncio.sleep(60)
 
 asyncio.run(main())
@@ -60,7 +61,7 @@ def test_servers_and_their_children_end_when_toolcrib_is_killed(stub: Any, tmp_p
 
 
 def test_a_group_that_was_ended_in_good_order_is_left_alone_afterwards() -> None:
-    watchdog = Watchdog("m" * 32)
+    watchdog = Watchdog(uuid4().hex)
     watchdog.start()
     with Popen([sys.executable, "-S", "-c", "input()"], stdin=PIPE, start_new_session=True) as other:
         watchdog.watch(other.pid)
@@ -72,11 +73,12 @@ def test_a_group_that_was_ended_in_good_order_is_left_alone_afterwards() -> None
 
 
 def test_closing_in_good_order_ends_nothing_and_leaves_no_process() -> None:
-    watchdog = Watchdog("n" * 32)
+    marker = uuid4().hex  # other runs of this test may have a watchdog too
+    watchdog = Watchdog(marker)
     watchdog.close()
     watchdog.start()
     watchdog.start()
-    until(lambda: marked_by_arguments("n" * 32))  # it is this program's own copy until it has become the watchdog
-    [process] = marked_by_arguments("n" * 32)
+    until(lambda: marked_by_arguments(marker))  # it is this program's own copy until it has become the watchdog
+    [process] = marked_by_arguments(marker)
     watchdog.close()
     assert not Path(f"/proc/{process}").exists()

@@ -32,12 +32,16 @@ class Answers:
 
     Args:
         clock: The time in seconds.
+
+    Attributes:
+        changes: How often something was said to have changed: what was asked before may be answered as it was before.
     """
 
     def __init__(self, clock: Callable[[], float] = anyio.current_time) -> None:
         self._clock = clock
         self._connection: Connection | None = None
         self._kept: OrderedDict[tuple[str, bytes, str], tuple[float, bytes]] = OrderedDict()
+        self.changes = 0
 
     def find(
         self, connection: "Connection", method: str, params: Mapping[str, Any], principal: str
@@ -84,5 +88,6 @@ class Answers:
     def heard(self, notification: str) -> None:
         """Forget what a notification says has changed."""
         outdated = _OUTDATED_BY.get(notification, frozenset[str]())
+        self.changes += bool(outdated)
         for key in [key for key in self._kept if key[0] in outdated]:
             del self._kept[key]

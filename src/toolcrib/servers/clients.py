@@ -169,6 +169,7 @@ async def follow_changes(
                 resources_list_changed=claimed is not None and claimed.resources is not None,
                 prompts_list_changed=claimed is not None and claimed.prompts is not None,
             ) as events:
+                changed.set()  # nobody was told of what has changed since the first listing
                 async for event in events:
                     if isinstance(event, ToolsListChanged):
                         changed.set()

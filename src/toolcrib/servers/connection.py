@@ -28,14 +28,15 @@ from toolcrib.errors import (
     ServerError,
     UnknownOutcomeError,
 )
-from toolcrib.servers.asking import declared
+from toolcrib.servers.asking import declared, pages_of
 from toolcrib.servers.auth import Need, Standing, hearing
 from toolcrib.servers.dispatching import OnHeard, WatchedDispatcher
 from toolcrib.servers.era import Negotiated, Protocol, negotiate
 from toolcrib.servers.freshness import Freshness, freshness_of
 from toolcrib.servers.limits import Limits
 from toolcrib.servers.logs import Logs, is_lower
-from toolcrib.servers.progress import Progress, Reports
+from toolcrib.servers.pages import Pages
+from toolcrib.servers.progress import Kind, Progress, Reports
 from toolcrib.servers.session import CallerSession, WhoIsAsked
 from toolcrib.servers.stderr import StderrTail
 from toolcrib.servers.watchdog import Watchdog
@@ -72,6 +73,7 @@ class Connection:
         ended: Set when the connection has ended, from whatever side.
         limits: The time limits of its requests.
         logs: Whose log messages are whose.
+        pages: Whom the server sent to which page.
     """
 
     server: str
@@ -81,6 +83,7 @@ class Connection:
     _http: "HttpNotes | None" = None
     limits: Limits = field(default_factory=Limits)
     logs: Logs = field(default_factory=Logs)
+    pages: Pages = field(default_factory=Pages)
     _level: str | None = None
     _negotiated: Negotiated | None = None
     _negotiated_at: float = 0.0
@@ -207,7 +210,11 @@ class Connection:
                 # The transport has ended, which the session is about to notice, and has not taken the request.
                 self.ended.set()
                 raise ServerClosedError(self.server, f"The connection to {self.server} has ended.") from error
-            raise self._failure(method, error.error) from error
+            failure = self._failure(method, error.error)
+            if isinstance(failure, ProtocolError):
+                for page in pages_of(failure):
+                    self.pages.sent(context.client, page)
+            raise failure from error
         except (OSError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             raise UnknownOutcomeError(
                 self.server, f"The connection to {self.server} broke while {method} was under way: {error}."
@@ -254,20 +261,24 @@ class Connection:
     async def _send_within(
         self, scope: anyio.CancelScope, method: str, params: JsonObject, context: RequestContext
     ) -> JsonObject:
-        capabilities = None if context.client is None else declared(context.client)
-        async with AsyncExitStack() as stack:
-            begin_anew = stack.enter_context(self.limits.limited(scope, context.timeout))
-            if isinstance(context.client, TakesLogs) and (level := context.client.log_level) != "":
-                params = await self._with_level(level, params)
-                logs = Reports(context.client.log, begin_anew)
-                stack.enter_context(self.logs.wanted(logs))
-                stack.push_async_callback(logs.finish)
-            if context.on_progress is None:
-                return await raw_request(self.session, method, params, capabilities=capabilities)
-            progress = Progress(context.on_progress, begin_anew)
-            result = await raw_request(self.session, method, params, on_progress=progress, capabilities=capabilities)
-            await progress.finish()
-            return result
+        client = context.client
+        capabilities = None if client is None else declared(client)
+        with self.limits.limited(scope, context.timeout) as begin_anew:
+            reports = Reports(begin_anew)
+            progress = None if context.on_progress is None else Progress(reports, context.on_progress)
+            try:
+                # The member first: whether something keeps to a protocol takes long to tell.
+                if getattr(client, "log_level", "") == "" or not isinstance(client, TakesLogs):
+                    return await raw_request(
+                        self.session, method, params, on_progress=progress, capabilities=capabilities
+                    )
+                logged = await self._with_level(client.log_level, params)
+                with self.logs.wanted(Kind(reports, client.log)):
+                    return await raw_request(
+                        self.session, method, logged, on_progress=progress, capabilities=capabilities
+                    )
+            finally:
+                await reports.finish()
 
     async def _with_level(self, level: str | None, params: JsonObject) -> JsonObject:
         """The params of a request with which a server sends log messages of a level: from 2026-07-28 on the request
@@ -328,10 +339,20 @@ async def connect(
         read, write, process, http, posts = await _transport(stack, server, resolved, watchdog, output, standing)
         dispatcher = WatchedDispatcher(read, write, on_heard, posts)
         limits = Limits()
-        session = CallerSession(client, declares, limits, dispatcher=dispatcher, client_info=CLIENT_INFO)
+        session = CallerSession(
+            client, declares, limits, dispatcher.pages, dispatcher=dispatcher, client_info=CLIENT_INFO
+        )
         await stack.enter_async_context(session)
-        logs = dispatcher.logs
-        yield Connection(server, session, dispatcher.ended, limits=limits, logs=logs, _process=process, _http=http)
+        yield Connection(
+            server,
+            session,
+            dispatcher.ended,
+            limits=limits,
+            logs=dispatcher.logs,
+            pages=dispatcher.pages,
+            _process=process,
+            _http=http,
+        )
 
 
 async def _transport(

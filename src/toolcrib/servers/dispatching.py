@@ -1,6 +1,7 @@
 """The SDK's dispatcher, kept from doing work for messages that nobody asked for."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,11 +13,13 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.shared.jsonrpc_dispatcher import JSONRPCDispatcher, progress_token_from_params
 from mcp.shared.transport_context import TransportContext
-from mcp_types import CONNECTION_CLOSED, PARSE_ERROR, ErrorData, JSONRPCNotification, JSONRPCRequest
+from mcp_types import CONNECTION_CLOSED, PARSE_ERROR, ErrorData, JSONRPCNotification, JSONRPCRequest, RequestId
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from opentelemetry.trace import SpanKind, StatusCode
+from opentelemetry.trace import INVALID_SPAN, ProxyTracerProvider, Span, SpanKind, StatusCode, get_tracer_provider
 
+from toolcrib.catalog import readable_report
 from toolcrib.servers.logs import Logs
+from toolcrib.servers.pages import DONE, Pages
 from toolcrib.servers.progress import Progress
 
 if TYPE_CHECKING:
@@ -70,6 +73,7 @@ class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
         super().__init__(read, write)
         self.ended = anyio.Event()
         self.logs = Logs()
+        self.pages = Pages()
         self._on_heard = on_heard
         self._posts = posts
         self._handlers: tuple[OnRequest, OnNotify] | None = None
@@ -113,11 +117,7 @@ class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
         posted = Posted(number, cast("Progress | None", progress), self._take)
         name = params.get("name")
         # What the base class tells whoever traces, it tells here too.
-        with otel_span(
-            f"MCP send {method}{f' {name}' if isinstance(name, str) else ''}",
-            kind=SpanKind.CLIENT,
-            attributes={"mcp.method.name": method, "jsonrpc.request.id": str(number)},
-        ) as span:
+        with _span(method, name, number) if _is_traced() else nullcontext(INVALID_SPAN) as span:
             inject_trace_context(meta)
             params.pop("_meta", None)
             if meta:
@@ -175,23 +175,32 @@ class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
             sender = others[-1]
             taker = self.logs.taker(msg.params or {}, sender)
             if taker is not None:
-                self._spawn(taker.hand_on, sender_ctx=sender)
+                self._spawn(taker.reports.hand_on, sender_ctx=sender)
+        elif msg.method == DONE:
+            tell = self.pages.done(msg.params or {})
+            if tell is not None:
+                self._spawn(tell, sender_ctx=others[-1])
         elif not run_notify_intercept(self._on_notify_intercept, msg.method, msg.params) and msg.method in HEARD:
             self._on_heard(msg.method, msg.params or {})
 
     def _take_progress(self, params: Mapping[str, Any], sender_context: Any) -> None:
-        token, done = progress_token_from_params({"_meta": params}), _number(params.get("progress"))
-        if token is None or done is None:
+        token, report = progress_token_from_params({"_meta": params}), readable_report(dict(params))
+        if token is None or report is None:
             return
         pending = self._pending.get(coerce_request_id(token))
         progress = None if pending is None else pending.on_progress
-        if not isinstance(progress, Progress):
-            return
-        message = params.get("message")
-        text = message if isinstance(message, str) else None
-        if progress.take(done, _number(params.get("total")), text):
-            self._spawn(progress.hand_on, sender_ctx=sender_context)
+        if isinstance(progress, Progress) and progress.take(report):
+            self._spawn(progress.reports.hand_on, sender_ctx=sender_context)
 
 
-def _number(value: Any) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+def _is_traced() -> bool:
+    """Whether spans go anywhere; those that do not only hand on the context in which they begin."""
+    return not isinstance(get_tracer_provider(), ProxyTracerProvider)
+
+
+def _span(method: str, name: object, number: RequestId) -> AbstractContextManager[Span]:
+    return otel_span(
+        f"MCP send {method}{f' {name}' if isinstance(name, str) else ''}",
+        kind=SpanKind.CLIENT,
+        attributes={"mcp.method.name": method, "jsonrpc.request.id": str(number)},
+    )

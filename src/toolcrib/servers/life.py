@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
@@ -11,7 +11,9 @@ from toolcrib.servers.breaker import Breaker
 from toolcrib.servers.status import State
 
 if TYPE_CHECKING:
+    from toolcrib.config import ServerConfig
     from toolcrib.servers.connection import Connection
+    from toolcrib.servers.failures import Failure
 
 
 @dataclass(slots=True)
@@ -42,6 +44,7 @@ class Life:
 
     Attributes:
         output: The first and last lines of a failed server, without secrets.
+        said: Gives the same of the server that runs, or of the last one.
         connection: The connection that new requests use.
         attempt: The attempt to connect that is under way.
         opening: Cancels that attempt.
@@ -60,6 +63,7 @@ class Life:
         self.state: State = state
         self.reason = reason
         self.output: tuple[str, ...] = ()
+        self.said: Callable[[], tuple[str, ...]] = tuple[str, ...]
         self.connection: Connection | None = None
         self.attempt: Attempt | None = None
         self.opening: anyio.CancelScope | None = None
@@ -72,6 +76,17 @@ class Life:
         self.last_used = 0.0
         self.breaker = breaker or Breaker()
         self._on_change = on_change
+
+    @classmethod
+    def at_first(cls, config: "ServerConfig", past: "Failure | None", on_change: Callable[[], None]) -> Self:
+        """How a server is doing before anybody has used it in this run: as an earlier one has left it."""
+        if config.error is not None:
+            return cls("failed", str(config.error), on_change)
+        if config.disabled or past is None:
+            return cls("disabled" if config.disabled else "dormant", "", on_change)
+        life = cls(past.state, past.reason, on_change)
+        life.output = past.output
+        return life
 
     def become(self, state: State, reason: str = "", output: tuple[str, ...] = ()) -> None:
         """Enter a state."""

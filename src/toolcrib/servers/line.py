@@ -172,6 +172,7 @@ class Line:
             kept = self.answers.find(connection, method, params, context.principal)
             if kept is not None:
                 return kept
+            changes = self.answers.changes
             if method in LIST_MEMBERS:
                 entries, freshness = await connection.list_all(cast("ListMethod", method), timeout)
                 until = None if freshness.ttl is None else anyio.current_time() + freshness.ttl
@@ -179,7 +180,8 @@ class Line:
             else:
                 answer = await connection.request(cast("RequestMethod", method), params, context)
                 freshness = freshness_of(answer)
-            self.answers.keep(method, params, context.principal, answer, freshness)
+            if changes == self.answers.changes:
+                self.answers.keep(method, params, context.principal, answer, freshness)
             return answer
 
         return await self.use(asking)

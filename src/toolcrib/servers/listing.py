@@ -171,13 +171,14 @@ class ToolListing:
     async def _subscribe(self, connection: "Connection") -> None:
         """Hear of changes from 2026-07-28 on, where they are sent to subscribers alone.
 
-        Nothing is replayed to a subscription that was lost, so each new one begins with a listing
-        (specification, basic/patterns/subscriptions).
+        Nothing is replayed to a subscription, so each one begins with a listing: what has changed before was told to
+        nobody (specification, basic/patterns/subscriptions). The first does so unless the server has promised for
+        how long its list is fresh: then that is when it is asked again.
         """
         from mcp.client.subscriptions import SubscriptionLost, listen
         from mcp.shared.exceptions import MCPError
 
-        pause = _FIRST_PAUSE
+        pause, is_first = _FIRST_PAUSE, True
         while True:
             try:
                 async with listen(
@@ -186,6 +187,9 @@ class ToolListing:
                     resources_list_changed=connection.tells_of_changes("resources"),
                     prompts_list_changed=connection.tells_of_changes("prompts"),
                 ) as events:
+                    if not (is_first and self._freshness.ttl):
+                        self.changed()
+                    is_first = False
                     async for _ in events:  # what they say is heard like any notification
                         pause = _FIRST_PAUSE
             except MCPError:
@@ -194,4 +198,3 @@ class ToolListing:
                 pass
             await anyio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
-            self.changed()

@@ -5,9 +5,9 @@ from contextlib import contextmanager
 from contextvars import Context, ContextVar
 from typing import Any
 
-from toolcrib.servers.progress import Reports
+from toolcrib.servers.progress import Kind
 
-_current: ContextVar[Reports | None] = ContextVar("toolcrib_logs", default=None)
+_current: ContextVar[Kind | None] = ContextVar("toolcrib_logs", default=None)
 """What takes the log messages of the request that this task sends: an answer over HTTP is read in its context."""
 
 
@@ -23,20 +23,20 @@ class Logs:
     """
 
     def __init__(self) -> None:
-        self._under_way: list[Reports] = []
+        self._under_way: list[Kind] = []
 
     @contextmanager
-    def wanted(self, reports: Reports) -> Generator[None]:
-        """Take the log messages of the request that the block sends."""
-        self._under_way.append(reports)
-        token = _current.set(reports)
+    def wanted(self, taker: Kind) -> Generator[None]:
+        """Let the log messages of the request that the block sends be taken so."""
+        self._under_way.append(taker)
+        token = _current.set(taker)
         try:
             yield
         finally:
             _current.reset(token)
-            self._under_way.remove(reports)
+            self._under_way.remove(taker)
 
-    def taker(self, params: Mapping[str, Any], sender: Context | None) -> Reports | None:
+    def taker(self, params: Mapping[str, Any], sender: Context | None) -> Kind | None:
         """What has to hand on a message that came; None where nobody wants it, or it is being done.
 
         Args:

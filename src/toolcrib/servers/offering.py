@@ -25,6 +25,7 @@ class Offering:
         self._folder = folder
         self._config_hash = config_hash
         self._snapshot = snapshot
+        self._digests: dict[ListMethod, bytes] = {}
 
     def claims(self, capability: str) -> bool | None:
         """Whether the server claims a capability, such as `resources`; None while it never was connected to."""
@@ -45,8 +46,16 @@ class Offering:
 
     async def keep(self, method: ListMethod, listing: Listing) -> None:
         """Keep a listing for later runs, unless it is private; one that can't be written costs only a start."""
-        if not listing.private:
-            await anyio.to_thread.run_sync(self._save, method, listing)
+        if listing.private:
+            self._digests.pop(method, None)
+            return
+        self._digests[method] = _digest(listing)
+        await anyio.to_thread.run_sync(self._save, method, listing)
+
+    def seen(self, *methods: ListMethod) -> tuple[bytes, ...] | None:
+        """Digests of what was listed last to all alike in this run; None where something was not, or not to all."""
+        found = [self._digests.get(method) for method in methods]
+        return None if None in found else tuple(each for each in found if each is not None)
 
     def _load(self, method: ListMethod) -> Listing | None:
         try:
@@ -69,3 +78,7 @@ class Offering:
     def _path(self, method: ListMethod) -> Path:
         named = hashlib.sha256(f"{self._config_hash}\n{method}".encode()).hexdigest()[:32]
         return self._folder / f"offers-{named}.json"
+
+
+def _digest(listing: Listing) -> bytes:
+    return hashlib.sha256(to_line({"entries": list(listing)})).digest()

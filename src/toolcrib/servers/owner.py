@@ -125,7 +125,7 @@ class Owner:
                     following = await self._open(connection, protocol, limit)
                     opening.deadline = math.inf
                 if following is None:
-                    self._hand_out(connection)
+                    self._hand_out(connection, output)
                     await self._keep(connection)
                     life.connection = None
                     on_its_own = connection.ended.is_set() and not life.stop.is_set()
@@ -180,8 +180,9 @@ class Owner:
             raise ServerStartError(self._id, await self._start_failure(connection, error)) from error
         return None
 
-    def _hand_out(self, connection: Connection) -> None:
+    def _hand_out(self, connection: Connection, output: Output) -> None:
         life = self._life
+        life.said = lambda: self._shown(output)
         life.connection, life.attempt, life.opening = connection, None, None
         self._standing.need = None
         life.last_used = anyio.current_time()

@@ -15,6 +15,9 @@ import anyio
 import h11
 import httpx2
 
+from toolcrib.servers import heads
+from toolcrib.servers.dialing import dial
+
 _MOST_CONNECTIONS = 100
 _MOST_IDLE = 20
 _IDLE_SECONDS = 5.0
@@ -26,9 +29,6 @@ _WHOLE_BYTES = 1024 * 1024
 
 _READ_AHEAD = 256 * 1024
 """Bytes that wait to be read, until the server is made to wait."""
-
-_DELAY_SECONDS = 0.25
-"""Until the next address of a name is tried (RFC 8305, 8)."""
 
 _Release = Callable[["_Connection"], None]
 """Called with a connection whose response has ended."""
@@ -163,8 +163,18 @@ class _Connection(asyncio.Protocol):
     async def exchange(self, request: httpx2.Request, release: _Release) -> httpx2.Response:
         """Send a request, and read its response up to the body, or a short body too."""
         limits: Mapping[str, float | None] = request.extensions.get("timeout", {})
-        await self._send(request, limits.get("write"))
+        body = await request.aread()
         limit = limits.get("read")
+        line = heads.written(request, body)
+        if line is None:
+            await self._write(self._told(request, body), limits.get("write"))
+        else:
+            await self._write(line, limits.get("write"))
+            response = await self._short(limit)
+            if response is not None:
+                release(self)
+                return response
+            self._told(request, body)  # what has been sent already
         head = await self._event(limit)
         while isinstance(head, h11.InformationalResponse):
             if head.status_code == 101:
@@ -199,8 +209,8 @@ class _Connection(asyncio.Protocol):
         else:
             self.drop()
 
-    async def _send(self, request: httpx2.Request, limit: float | None) -> None:
-        body = await request.aread()
+    def _told(self, request: httpx2.Request, body: bytes) -> bytes:
+        """A request as h11 writes it, which from here on follows the exchange."""
         try:
             head = self._http.send(
                 h11.Request(method=request.method, target=request.url.raw_path, headers=request.headers.raw)
@@ -209,14 +219,43 @@ class _Connection(asyncio.Protocol):
             self._http.send(h11.EndOfMessage())
         except h11.LocalProtocolError as error:
             raise httpx2.LocalProtocolError(str(error)) from error
+        return (head or b"") + (rest or b"")
+
+    async def _write(self, data: bytes, limit: float | None) -> None:
         assert self._transport is not None
-        self._transport.write((head or b"") + (rest or b""))
+        self._transport.write(data)
         if not self._writable.is_set():
             try:
                 with anyio.fail_after(limit):
                     await self._writable.wait()
             except TimeoutError:
                 raise httpx2.WriteTimeout(f"The server took no more of the request for {limit:g} s.") from None
+
+    async def _short(self, limit: float | None) -> httpx2.Response | None:
+        """A response of the usual form, with its body; of any other, what came is left to h11."""
+        parts = [await self._read(limit)]
+        head = heads.read(parts[0], _WHOLE_BYTES, _LARGEST_HEAD)
+        if head is None:
+            self._put_back(parts)
+            return None
+        missing = head.size + head.length - len(parts[0])
+        while missing > 0:
+            part = await self._read(limit)
+            if not part:
+                self._put_back(parts)
+                return None
+            parts.append(part)
+            missing -= len(part)
+        if missing < 0:  # what nobody asked for; see `finish`
+            self.drop()
+        self._idle_since = time.monotonic()
+        body = b"".join(parts)[head.size : head.size + head.length]
+        extensions = {"http_version": b"HTTP/1.1", "reason_phrase": head.reason}
+        return httpx2.Response(head.status, headers=head.headers, content=body, extensions=extensions)
+
+    def _put_back(self, parts: list[bytes]) -> None:
+        self._received[:0] = [part for part in parts if part]
+        self._ahead += sum(map(len, parts))
 
     async def _event(self, limit: float | None) -> Any:
         try:
@@ -302,9 +341,8 @@ async def _opened(host: str, port: int, request: httpx2.Request) -> _Connection:
     loop = asyncio.get_running_loop()
     try:
         with anyio.fail_after(limit):
-            _, connection = await loop.create_connection(
-                lambda: _Connection(host, port), host, port, happy_eyeballs_delay=_DELAY_SECONDS
-            )
+            connected = await dial(host, port)
+            _, connection = await loop.create_connection(lambda: _Connection(host, port), sock=connected)
     except TimeoutError:
         raise httpx2.ConnectTimeout(f"{host}:{port} did not answer for {limit:g} s.") from None
     except OSError as error:

@@ -9,11 +9,11 @@ from anyio.abc import TaskGroup
 
 from toolcrib.catalog import Snapshot, SnapshotStore
 from toolcrib.config import Config, ServerConfig, Variables
-from toolcrib.errors import UsageError, shown
 from toolcrib.redact import Secrets
-from toolcrib.schema import server_ids
+from toolcrib.schema import UnknownServerError, server_ids
 from toolcrib.servers.auth import Vault
 from toolcrib.servers.berths import Berths
+from toolcrib.servers.failures import Failures
 from toolcrib.servers.memory import keep_below
 from toolcrib.servers.server import McpServer
 from toolcrib.servers.status import ServerStatus
@@ -28,7 +28,7 @@ class ServerPool:
         config: The servers, in the order of the configuration.
         tasks: The task group that the servers' owner tasks run in.
         variables: Resolves `${…}` at connect time.
-        snapshots: Where listings are kept.
+        snapshots: Where listings are kept, and beside them what servers failed of.
         vault: Where logins are kept.
         marker: The instance id that children carry.
         on_listed: Told of every new listing.
@@ -63,6 +63,7 @@ class ServerPool:
             variables=variables,
             watchdog=self._watchdog,
             snapshots=snapshots,
+            failures=Failures(snapshots.folder),
             vault=vault,
             on_listed=on_listed,
             on_state=on_state,
@@ -97,8 +98,7 @@ class ServerPool:
         if found is None:
             found = next((each for each in self if each.config.key == server), None)
         if found is None:
-            known = ", ".join(list(self._servers)[:30]) or "none"
-            raise UsageError(f"There is no server {shown(server)}.", hint=f"The configured ones: {known}.")
+            raise UnknownServerError(server, self._servers)
         return found
 
     def add(self, server_id: str, entry: ServerConfig) -> McpServer:

@@ -1,6 +1,5 @@
 """One configured MCP server as a source: its connections, the shared one and those of single callers."""
 
-import hashlib
 import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -23,11 +22,11 @@ from toolcrib.config import ServerConfig
 from toolcrib.errors import ServerError
 from toolcrib.servers.asking import declared
 from toolcrib.servers.auth import Standing
-from toolcrib.servers.breaker import FIRST_PAUSE, LONGEST_PAUSE
 from toolcrib.servers.freshness import Freshness
+from toolcrib.servers.keeping import Keeper
 from toolcrib.servers.life import Life
 from toolcrib.servers.line import Line, listing_of
-from toolcrib.servers.listing import ToolListing
+from toolcrib.servers.listings import ToolListings
 from toolcrib.servers.offering import Offering
 from toolcrib.servers.status import ServerStatus, State
 from toolcrib.servers.surroundings import Surroundings
@@ -60,31 +59,24 @@ class McpServer:
         self.config = config
         self._around = surroundings
         self._standing = Standing(server_id, surroundings.vault, surroundings.secrets)
-        state: State = "failed" if config.error is not None else "disabled" if config.disabled else "dormant"
-        reason = "" if config.error is None else str(config.error)
-        self._life = Life(state, reason, self._tell)
-        self._listing = ToolListing(server_id, config.config_hash, surroundings.snapshots, self._take_shared)
-        self._listings: dict[tuple[str, str], ToolListing] = {}
+        self._life = Life.at_first(config, surroundings.failures.of(server_id, config.config_hash), self._tell)
+        self._listed = ToolListings(server_id, config.config_hash, surroundings.snapshots, surroundings.on_listed)
         kept = config.options.start == "always"
         self._shared = Line(
-            server_id, lambda: self.config, surroundings, self._life, self._listing, self._standing, kept=kept
+            server_id, lambda: self.config, surroundings, self._life, self._listed.to_all, self._standing, kept=kept
         )
+        self._keeper = Keeper(self._shared, self._standing)
         self._own: dict[tuple[str, str], Line] = {}
-        self._unlisted_alone = False
         self.offering = Offering(surroundings.snapshots.folder, config.config_hash, lambda: self.snapshot)
 
     @property
     def snapshot(self) -> Snapshot | None:
         """What it listed last, in this run or an earlier one; None when it never was listed."""
-        return self._listing.snapshot
+        return self._listed.to_all.snapshot
 
     def stored_for(self, principal: str) -> Snapshot | None:
         """What it listed to one principal alone, and has reported no change of; None where it lists to all alike."""
-        if not self._is_private_to_others(principal):
-            return None
-        self._listing_for(principal, self.config.config_hash)
-        listings = [each for (owner, _), each in self._listings.items() if owner == principal and not each.outdated]
-        return next((each.snapshot for each in listings if each.snapshot is not None), None)
+        return self._listed.stored_for(principal)
 
     @property
     def description(self) -> str:
@@ -128,9 +120,7 @@ class McpServer:
 
     def freshness_for(self, principal: str) -> Freshness:
         """For how long still, and for whom, what it lists to a principal may be kept."""
-        if self._is_private_to_others(principal):
-            return self._listing_for(principal, self.config.config_hash).freshness
-        return self._listing.freshness
+        return self._listed.freshness_for(principal)
 
     @property
     def usable(self) -> bool:
@@ -160,14 +150,21 @@ class McpServer:
             era=None if snapshot is None else ("modern" if snapshot.modern else "handshake"),
             protocol_version=None if snapshot is None else snapshot.protocol_version,
             tools=None if snapshot is None else len(snapshot.definitions.names),
+            listed_at=None if snapshot is None else snapshot.listed_at,
             pid=next((line.pid for line in self._lines if line.pid is not None), None),
             connections=sum(line.life.connection is not None for line in self._lines),
             description=self.description,
         )
 
+    @property
+    def output(self) -> tuple[str, ...]:
+        """The first and last lines on standard error, without secrets, of the process that runs or of the last one."""
+        told = [line.life.said() if line.running else line.life.output or line.life.said() for line in self._lines]
+        return next(filter(None, told), ())
+
     async def list(self, method: ListMethod, context: RequestContext = NO_CONTEXT) -> Listing:
         """All entries over all pages, as sent. See `Source.list`."""
-        line = self._line(context) if self._unlisted_alone else self._shared
+        line = self._line(context) if self._listed.only_to_callers else self._shared
         answer = await line.asked(method, {}, context, self._timeout)
         listing = listing_of(answer)
         if line is self._shared:
@@ -199,7 +196,7 @@ class McpServer:
             await self._list_to_all()
         line = self._line(context)
         await line.ensure()
-        if self._is_private_to_others(context.principal):
+        if self._listed.differ_for(context.principal):
             await self._list_for(context.principal, line)
 
     async def ensure_listed(self, context: RequestContext) -> None:
@@ -211,16 +208,16 @@ class McpServer:
         """
         if context.connection_key is not None:
             await self._list_to_all()
-            if self.snapshot is not None and not self._is_private_to_others(context.principal):
+            if self.snapshot is not None and not self._listed.differ_for(context.principal):
                 return
         await self.ensure(context)
 
     async def _list_to_all(self) -> None:
         """What is listed to nobody in particular is listed to all; only where that can't be had, a caller's counts."""
-        if self.snapshot is None and not self._unlisted_alone:
+        if self.snapshot is None and not self._listed.only_to_callers:
             with suppress(ServerError):
                 await self._shared.ensure()
-            self._unlisted_alone = self.snapshot is None
+            self._listed.only_to_callers = self.snapshot is None
 
     async def relist(self) -> None:
         """List the tools anew, on the connection that there is or else on a new one.
@@ -240,6 +237,7 @@ class McpServer:
 
     def retire(self) -> None:
         """Stop as soon as no request is under way; a later one starts it again."""
+        self._keeper.rest()
         for line in self._lines:
             line.retire()
 
@@ -265,22 +263,29 @@ class McpServer:
         """Let the next need try again at once, however often it has failed."""
         self._life.breaker.reset()
         self._standing.need = None
-        self._unlisted_alone = False
+        self._listed.only_to_callers = False
+
+    async def restart(self) -> None:
+        """End all connections and connect anew at once, however often that has failed; one that is always to run is
+        kept running from then on.
+
+        Raises:
+            ServerError: It can't be reached.
+        """
+        await self.stop()
+        self.forgive()
+        if self.config.options.start == "always":
+            self._around.spawn(self.keep_running)
+        await self.ensure()
 
     async def keep_running(self) -> None:
-        """Keep a server running that is always to run: start it, and again whenever it has ended on its own."""
-        life = self._life
-        while not life.stop.is_set():
-            with suppress(ServerError):
-                await self._shared.ensure()
-            await life.gone.wait()
-            if not life.stop.is_set():
-                need = self._standing.need
-                mended_unseen = need is not None and not need.by_login
-                await anyio.sleep(LONGEST_PAUSE if mended_unseen else max(life.breaker.pause, FIRST_PAUSE))
+        """Keep a server running that is always to run: start it, and again whenever it has ended on its own. Ends
+        when the server is stopped or switched off."""
+        await self._keeper.keep()
 
     async def stop(self) -> None:
         """End all connections and processes of the server, and wait until they are gone."""
+        self._keeper.rest()
         async with anyio.create_task_group() as stops:
             for line in self._lines:
                 stops.start_soon(line.stop)
@@ -306,7 +311,9 @@ class McpServer:
         return self.config.options.timeout or self._around.timeout
 
     def _tell(self) -> None:
-        self._around.on_state(self.status)
+        status = self.status
+        self._around.failures.note(status, self.config.config_hash)
+        self._around.on_state(status)
 
     def _line(self, context: RequestContext) -> Line:
         """The way that a request takes."""
@@ -337,8 +344,7 @@ class McpServer:
                 del self._own[key]
 
         life = Life("dormant", "", tell, self._life.breaker)
-        config_hash = self.config.config_hash
-        listing = self._listing_for(context.principal, _hash_with(config_hash, key[1]) if capabilities else config_hash)
+        listing = self._listed.to(context.principal, key[1] if capabilities else "")
         line = Line(
             self.id,
             lambda: self.config,
@@ -351,14 +357,10 @@ class McpServer:
         )
         return line
 
-    def _is_private_to_others(self, principal: str) -> bool:
-        """Whether what was listed to nobody in particular is not for this principal."""
-        return principal != LOCAL_PRINCIPAL and self.snapshot is not None and self.snapshot.private
-
     async def _list_for(self, principal: str, line: Line) -> None:
         """List the tools for one principal, once a connection and after each change; nobody else sees them."""
         own = line is not self._shared
-        listing = line.listing if own else self._listing_for(principal, self.config.config_hash)
+        listing = line.listing if own else self._listed.to(principal)
         connection = line.open_connection
         if connection is None or listing.is_of(connection):
             return
@@ -367,33 +369,3 @@ class McpServer:
             await listing.fetch(connection, self._timeout)
 
         await line.use(fetch)
-
-    def _listing_for(self, principal: str, config_hash: str) -> ToolListing:
-        """What is listed to one principal alone, by the hash of what its connection is made with."""
-        key = (principal, config_hash)
-        if key not in self._listings:
-            self._listings[key] = ToolListing(
-                self.id,
-                config_hash,
-                self._around.snapshots,
-                self._take_own,
-                owner="" if principal == LOCAL_PRINCIPAL else principal,
-                like=self._listing,
-            )
-        return self._listings[key]
-
-    def _take_shared(self, snapshot: Snapshot) -> None:
-        for listing in self._listings.values():
-            listing.outdated = True
-        self._around.on_listed(snapshot)
-
-    def _take_own(self, snapshot: Snapshot) -> None:
-        """Take in what was listed to one principal: where the server lists to nobody in particular, or where what it
-        lists to others is not for this one."""
-        if self._unlisted_alone or self._is_private_to_others(snapshot.owner or LOCAL_PRINCIPAL):
-            self._around.on_listed(snapshot)
-
-
-def _hash_with(config_hash: str, capabilities: str) -> str:
-    """What the snapshot of a connection with declared capabilities is filed under: servers list by them."""
-    return hashlib.sha256(f"{config_hash}\n{capabilities}".encode()).hexdigest()[:32]

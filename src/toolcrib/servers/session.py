@@ -11,6 +11,7 @@ from toolcrib.catalog import ClientSide, JsonObject
 from toolcrib.errors import ProtocolError, ToolcribError
 from toolcrib.servers.asking import RELAYED, declared, may_ask
 from toolcrib.servers.limits import Limits
+from toolcrib.servers.pages import Pages
 
 WhoIsAsked = Callable[[Collection[ClientSide]], ClientSide | None]
 """Tells who may be asked, given those who are being asked already."""
@@ -26,13 +27,17 @@ class CallerSession(ClientSession):
         client: Who may be asked, as it is when it is asked; without one the session refuses.
         declares: Whose capabilities are declared; None declares none.
         limits: The time limits of the connection's requests: they stand still while somebody is asked.
+        pages: Whom the server sent to which page.
         options: See the base class.
     """
 
-    def __init__(self, client: WhoIsAsked, declares: ClientSide | None, limits: Limits, **options: Any) -> None:
+    def __init__(
+        self, client: WhoIsAsked, declares: ClientSide | None, limits: Limits, pages: Pages, **options: Any
+    ) -> None:
         super().__init__(**options)
         self._client = client
         self._limits = limits
+        self._pages = pages
         self._declared = declared(declares)
         self._asked: list[ClientSide] = []
 
@@ -44,6 +49,7 @@ class CallerSession(ClientSession):
         if client is None or not may_ask(client, method, params or {}):
             return await super()._on_request(dctx, method, params)
         self._asked.append(client)
+        self._pages.sent(client, params or {})
         try:
             with self._limits.held():
                 return await client.answer(method, dict(params or {}))

@@ -16,12 +16,13 @@ class ServerStatus:
     Attributes:
         id: The server's id.
         key: Its key in the configuration.
-        state: See `State`.
+        state: See `State`; before it was used in this run, the one that an earlier run left it in.
         reason: Why it failed, or what it needs; empty otherwise.
         output: Its first and last lines on standard error, when it failed.
         era: `modern` (2026-07-28), `handshake`, or None while never connected.
         protocol_version: The revision agreed on last, or None.
         tools: How many tools it listed last, or None while never listed.
+        listed_at: When that was, in seconds since 1970.
         pid: Process id of a running stdio server, or None; of several processes, the shared one's first.
         connections: How many connections to it are open: the shared one, and those of single callers.
         description: From the configuration, else the server's own title or name.
@@ -35,6 +36,7 @@ class ServerStatus:
     era: Literal["modern", "handshake"] | None = None
     protocol_version: str | None = None
     tools: int | None = None
+    listed_at: float | None = None
     pid: int | None = None
     connections: int = 0
     description: str = ""
@@ -55,6 +57,7 @@ class ServerStatus:
             "era": self.era,
             "protocol_version": self.protocol_version,
             "tools": self.tools,
+            "listed_at": self.listed_at,
             "pid": self.pid,
             "connections": self.connections,
             "description": self.description,

@@ -49,7 +49,7 @@ _DEATH_GRACE = 0.5
 """A group whose dead nobody collects, as in a container without an init, never is gone."""
 _FLUSH_GRACE = 0.5
 _LAST_WORDS_GRACE = 1.0
-"""For what a server wrote before it closed its input."""
+"""For what a server wrote before it closed its input; answers to other calls are among it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +271,8 @@ async def _write_lines(
                 await process.stdin.send(_line_of(item.message))
     except (anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         # The server no longer reads: the session must see the end, not wait for an answer.
+        written.set()
+        await anyio.sleep(_LAST_WORDS_GRACE)
         to_session.close()
     finally:
         written.set()

@@ -11,6 +11,7 @@ from toolcrib.config import Variables
 from toolcrib.redact import Secrets
 from toolcrib.servers.auth import Vault
 from toolcrib.servers.berths import Berths
+from toolcrib.servers.failures import Failures
 from toolcrib.servers.status import ServerStatus
 from toolcrib.servers.watchdog import Watchdog
 
@@ -34,6 +35,7 @@ class Surroundings:
         variables: Resolves `${…}` at connect time.
         watchdog: Ends the servers should this process end without doing so; gives them their marker.
         snapshots: Where listings are kept.
+        failures: Where it is kept what servers failed of.
         vault: Where logins are kept.
         on_listed: Told of every new listing.
         on_state: Told of every change of state.
@@ -50,6 +52,7 @@ class Surroundings:
     variables: Variables
     watchdog: Watchdog
     snapshots: SnapshotStore
+    failures: Failures
     vault: Vault
     on_listed: Callable[[Snapshot], None]
     on_state: Callable[[ServerStatus], None]

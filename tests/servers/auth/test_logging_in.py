@@ -209,10 +209,20 @@ async def test_what_comes_to_the_port_and_belongs_to_no_login_is_turned_away(in_
                 assert (await client.get(f"{waiting.redirect_uri}{path}")).status_code == status
             assert (await client.get(f"{waiting.redirect_uri}/more?code=a&state=right")).status_code == 404
             assert (await client.post(f"{waiting.redirect_uri}?code=a&state=right")).status_code == 404
+            # Any page of the browser can ask for this, which is no address (RFC 3986, 3.2.2).
+            assert b"404" in await sent(waiting, b"GET //[ HTTP/1.1\r\n\r\n")
             page = await client.get(f"{waiting.redirect_uri}?code=good&state=right")
     assert "good" not in page.text
     assert found[0].code == "good"
     assert "good" not in repr(found)
+
+
+async def sent(waiting, request: bytes) -> bytes:
+    """What the port answers to bytes."""
+    port = int(waiting.redirect_uri.split(":")[2].partition("/")[0])
+    async with await anyio.connect_tcp("127.0.0.1", port) as stream:
+        await stream.send(request)
+        return await stream.receive()
 
 
 def test_what_is_pasted_is_told_apart():
@@ -220,7 +230,7 @@ def test_what_is_pasted_is_told_apart():
     assert parse_redirect("code=a&state=b").code == "a"
     assert parse_redirect("http://127.0.0.1:9/callback?error=access_denied&state=b").error == "access_denied"
     assert parse_redirect("4/0AeanS-code_alone").code == "4/0AeanS-code_alone"
-    for other in ("", "  ", "two words", "http://127.0.0.1:9/callback", "state=b", "abc"):
+    for other in ("", "  ", "two words", "http://127.0.0.1:9/callback", "state=b", "abc", "http://["):
         assert parse_redirect(other) is None
 
 

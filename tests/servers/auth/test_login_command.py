@@ -105,6 +105,7 @@ def test_a_browser_that_can_return_needs_nothing_pasted(shell):
     with shell.started("servers", "login", "one", "--no-browser") as (process, url):
         page = httpx2.get(url, follow_redirects=True)
         assert "You are logged in." in page.text
+        assert 'rel=icon href="data:,"' in page.text  # else a browser asks a port on which nobody listens any more
         assert process.wait(timeout=60) == 0  # though its input is still open
 
 

@@ -307,10 +307,14 @@ class _LoginProvider(OAuthClientProvider):
             if found is None:
                 if line.strip():
                     self.person.complain("That is neither the address that the browser ended at nor its code.")
-            elif found.state is not None and not secrets.compare_digest(found.state.encode(), self._state.encode()):
+            elif found.state is not None and not _same(found.state, self._state):
                 self.person.complain("That address belongs to another login.")
             else:
                 return found
+
+
+def _same(state: str, own: str) -> bool:
+    return secrets.compare_digest(state.encode("utf-8", "surrogatepass"), own.encode())
 
 
 def _client(

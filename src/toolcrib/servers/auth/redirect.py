@@ -5,7 +5,7 @@ import secrets
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import anyio
 from anyio.abc import ByteStream, Listener, SocketAttribute, SocketStream
@@ -40,7 +40,7 @@ class Redirected:
 def parse_redirect(text: str) -> Redirected | None:
     """What a person pasted: the whole address, its query, or the code alone; None for anything else."""
     text = text.strip()
-    found = _from_query(urlsplit(text).query if "://" in text else text.removeprefix("?"))
+    found = _from_query(_split(text).query if "://" in text else text.removeprefix("?"))
     if found is None and _BARE_CODE.fullmatch(text) and "://" not in text and "=" not in text.rstrip("="):
         return Redirected(None, code=text)
     return found
@@ -91,7 +91,7 @@ async def _answer(stream: ByteStream, state: str) -> Redirected | None:
         while b"\r\n\r\n" not in head and len(head) < _MOST_BYTES:
             head += await stream.receive()
         method, _, rest = head.split(b"\r\n", 1)[0].decode("latin-1").partition(" ")
-        target = urlsplit(rest.partition(" ")[0])
+        target = _split(rest.partition(" ")[0])
         if method != "GET" or target.path != _PATH:
             await stream.send(_page("404 Not Found", "There is nothing here."))
             return None
@@ -101,18 +101,28 @@ async def _answer(stream: ByteStream, state: str) -> Redirected | None:
             await stream.send(_page("400 Bad Request", "This belongs to no login that is under way."))
             return None
         message = "You are logged in." if found.code else "The login was refused."
-        await stream.send(_page("200 OK", f"{message} You can close this page and go back to the terminal."))
+        await stream.send(_page("200 OK", f"{message} You can close this page and go back to Toolcrib."))
         return found
     return None
 
 
 def _page(status: str, text: str) -> bytes:
-    body = f"<!doctype html><meta charset=utf-8><title>Toolcrib</title><p>{text}</p>\n".encode()
+    # With an icon of its own, since a browser would ask for one when nobody listens here any more.
+    beginning = '<!doctype html><meta charset=utf-8><link rel=icon href="data:,"><title>Toolcrib</title>'
+    body = f"{beginning}<p>{text}</p>\n".encode()
     head = (
         f"HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
         "Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n"
     )
     return head.encode() + body
+
+
+def _split(address: str) -> SplitResult:
+    """An address in parts; empty ones where it is none, as whatever comes to a port or is pasted may be."""
+    try:
+        return urlsplit(address)
+    except ValueError:
+        return urlsplit("")
 
 
 def _from_query(query: str) -> Redirected | None:

@@ -20,7 +20,7 @@ import anyio
 
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import StoreError
-from toolcrib.files import write_whole
+from toolcrib.files import make_folder, write_whole
 
 KEYRING_SERVICE = "toolcrib"
 
@@ -287,7 +287,7 @@ class Vault:
             ) from error
 
     def _prepare(self) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self._folder)
         os.chmod(self._folder, 0o700)
 
     def _path(self, server: str, url: str) -> Path:
