@@ -1,6 +1,6 @@
 """The way of one call: resolved in the visible set, prepared, authorised, recorded, sent, classified."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -90,6 +90,9 @@ class Table:
         self.by_id = {source.id: source for source in sources}
         self.trusted = trusted
 
+    def __iter__(self) -> Iterator[Source]:
+        return iter(self.by_id.values())
+
     def find(self, source_id: str) -> Source | None:
         return self.by_id.get(source_id)
 
@@ -161,6 +164,24 @@ async def test_a_call_reaches_the_source_and_its_result_comes_back_whole() -> No
     method, params, context = source.sent[0]
     assert (method, params) == ("tools/call", {"name": "add", "arguments": {"a": 1}})
     assert (context.timeout, context.meta) == (3.0, {"traceparent": "00-1"})
+
+
+class Cuts:
+    """Keeps all but a note of every result."""
+
+    async def fit(self, result: JsonObject, budget: int | None, call: Call) -> tuple[JsonObject, str | None]:
+        return {"content": [], "budget": budget}, "r1"
+
+
+async def test_a_result_is_fitted_to_the_budget_and_a_question_comes_whole() -> None:
+    source = Scripted()
+    broker, _ = broker_over(source, fit=Cuts())
+    outcome = await call(broker, "s.add", {"a": 1}, budget=500)
+    assert (outcome.result, outcome.handle) == ({"content": [], "budget": 500}, "r1")
+    source.answer = {"resultType": "input_required", "inputRequests": {}, "requestState": "s" * 1000}
+    outcome = await call(broker, "s.add", {"a": 1}, budget=500)
+    assert (outcome.kind, outcome.handle) == ("input_required", None)
+    assert {"inputRequests", "requestState"} <= outcome.result.keys()
 
 
 @pytest.mark.parametrize("spelling", ["s.add", "add", "s/add", "s__add", "s_add"])

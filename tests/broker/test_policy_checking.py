@@ -143,13 +143,13 @@ def test_globs_that_fit_no_known_tool() -> None:
 def test_of_very_many_rules_the_first_are_compared() -> None:
     rules = [{"tools": [f"mail.{number}"], "then": "ask"} for number in range(MOST_COMPARED)]
     assert len(warnings(rules[0], *rules)) == 1
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert warnings(*rules, *({"tools": [f"mail.x{number}"], "then": "ask"} for number in range(8_000))) == []
-    assert time.perf_counter() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 def test_a_thousand_rules_are_checked_quickly() -> None:
     rules = [{"tools": [f"mail.{number}_*"], "effects": ["write"], "then": "ask"} for number in range(1_000)]
-    begun = time.perf_counter()
+    begun = time.process_time()
     assert warnings(*rules) == []
-    assert time.perf_counter() - begun < 5  # a slow machine is none of its business
+    assert time.process_time() - begun < 5  # a slow machine is none of its business

@@ -38,13 +38,16 @@ from toolcrib.broker.journal import (
     Entry,
     Filter,
     Journal,
+    JournalPage,
     JournalReader,
     Ledger,
     NoJournal,
+    Period,
     Rules,
     keyed_digest,
 )
 from toolcrib.broker.observing import Asked, Observer, Proceed
+from toolcrib.broker.pages import PageNeededError
 from toolcrib.broker.parking import Parking, UnknownTokenError, asked_digest
 from toolcrib.broker.policy import (
     ALLOW,
@@ -127,6 +130,7 @@ __all__ = [
     "InputUnsupportedError",
     "InvalidArgumentsError",
     "Journal",
+    "JournalPage",
     "JournalReader",
     "Judged",
     "Kept",
@@ -144,7 +148,9 @@ __all__ = [
     "Options",
     "Outcome",
     "Page",
+    "PageNeededError",
     "Parking",
+    "Period",
     "Pins",
     "Policy",
     "Principal",

@@ -1,6 +1,6 @@
 """The broker: the one place that every request to a source goes through."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.effects import effect_of
 from toolcrib.broker.journal import Ending, Journal, NoJournal
 from toolcrib.broker.observing import Asked, Observer, observed
+from toolcrib.broker.pages import asked_of, gone_on_with
 from toolcrib.broker.parking import Parking, asked_digest, own_copy
 from toolcrib.broker.policy import NO_READ, Decision, Policy
 from toolcrib.broker.prepare import InvalidArgumentsError, Preparer
@@ -30,9 +31,8 @@ from toolcrib.errors import (
     ServerError,
     UnknownOutcomeError,
     UnknownToolError,
-    UsageError,
-    shown,
 )
+from toolcrib.schema import UnknownServerError
 
 _ENDINGS: Mapping[str, Ending] = {"result": "done", "tool_error": "failed", "input_required": "waiting"}
 
@@ -42,6 +42,10 @@ _MOST_CHANGES = 5
 
 class Sources(Protocol):
     """The sources by id, as the crib keeps them."""
+
+    def __iter__(self) -> Iterator[Source]:
+        """All of them."""
+        ...
 
     def find(self, source_id: str) -> Source | None:
         """The source, or None."""
@@ -180,7 +184,10 @@ class Broker:
         else:
             source = self._sources.find(target)
             if source is None or self._access.hides_source(source.id, caller.principal):
-                raise UsageError(f"There is no server {shown(target)}.")
+                hides = self._access.hides_source
+                raise UnknownServerError(
+                    target, [each.id for each in self._sources if not hides(each.id, caller.principal)]
+                )
             await source.ensure(self._sources.context(source.id, caller, options.client))
             call = Call(method, target, source.id, arguments, caller, None, "read")
         await self._flow.settle(caller, call=call)
@@ -270,14 +277,8 @@ class Broker:
             on_progress=options.on_progress,
             meta=options.meta,
         )
-        params = call.params if more is None else {**call.params, **more}
         try:
-            result = await send(
-                call,
-                lambda: source.request(call.method, params, context),
-                lambda: self._journal.started(call, decision),
-                trusted=self._sources.effects(source.id)[1],
-            )
+            result = await self._answer_of(source, call, decision, context, options, more)
             self._flow.learned(call, result)
             outcome = replace(classify(call, result), unsettled=unsettled)
             ending = _ENDINGS[outcome.kind]
@@ -297,6 +298,30 @@ class Broker:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._journal.ended(call, ending, detail, result)
+
+    async def _answer_of(
+        self,
+        source: Source,
+        call: Call,
+        decision: Decision,
+        context: RequestContext,
+        options: Options,
+        more: JsonObject | None,
+    ) -> JsonObject:
+        """The result of a call; also where its server asks by an error for something before it goes on."""
+        params = gone_on_with(call, more)
+        try:
+            return await send(
+                call,
+                lambda: source.request(call.method, params, context),
+                lambda: self._journal.started(call, decision),
+                trusted=self._sources.effects(source.id)[1],
+            )
+        except ProtocolError as error:
+            asked = asked_of(error, call, options)
+            if asked is None:
+                raise
+            return asked
 
     def _unknown(self, call: Call, error: ServerError) -> ServerError:
         """What a caller is told when the answer never came: after an effect, not to repeat it blindly."""

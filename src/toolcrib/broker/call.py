@@ -143,6 +143,7 @@ class Options:
             nothing is sent.
         returns: Whether the client is asked by an answer with which it comes back, as those of the stateless era
             are (specification 2026-07-28, multi-round-trip requests), and not at once.
+        relays_errors: Whether the client gets a server's error that asks its user to visit a page as that error.
     """
 
     timeout: float | None = None
@@ -154,6 +155,7 @@ class Options:
     input_responses: JsonObject | None = None
     client: ClientSide | None = None
     returns: bool = False
+    relays_errors: bool = False
     earlier: "Callable[[Call], Outcome | None] | None" = None
 
 

@@ -11,7 +11,6 @@ import json
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import anyio
@@ -19,8 +18,9 @@ from anyio.abc import TaskGroup
 
 from toolcrib.broker.approvals import Pending
 from toolcrib.broker.call import Call, Caller, Options, Outcome
+from toolcrib.broker.listeners import Listeners
 from toolcrib.broker.questions import Questions
-from toolcrib.catalog import JsonObject, OnProgress
+from toolcrib.catalog import JsonObject
 from toolcrib.errors import DeniedError, UnknownOutcomeError, UsageError
 
 KEPT = 600.0
@@ -78,7 +78,7 @@ class Parked:
     told: bool = False
     questions: Questions | None = None
     scope: anyio.CancelScope | None = None
-    listeners: list[OnProgress] = field(default_factory=list[OnProgress])
+    listeners: Listeners = field(default_factory=Listeners)
     waiting: int = 0
     id: str = field(default_factory=lambda: secrets.token_hex(8))
 
@@ -86,12 +86,6 @@ class Parked:
         """Give it up, if it is on its way."""
         if self.scope is not None:
             self.scope.cancel()
-
-    async def on_progress(self, progress: float, total: float | None, message: str | None) -> None:
-        """Tell those who are there; one whose connection broke is no trouble of the call's."""
-        for listener in list(self.listeners):
-            with suppress(Exception):
-                await listener(progress, total, message)
 
 
 class Parking:
@@ -207,7 +201,7 @@ class Parking:
                 parked.questions = Questions(options.client)
                 options = replace(options, client=parked.questions)
             # Progress is asked for in any case: somebody who wants it may still come.
-            options = replace(options, on_progress=parked.on_progress)
+            options = replace(options, on_progress=parked.listeners)
             if self._tasks is None:
                 await self._run(parked, options)
             else:
@@ -215,7 +209,7 @@ class Parking:
         elif parked.questions is not None:
             parked.questions.take(options.input_responses or {}, options.client)
         if on_progress is not None:
-            parked.listeners.append(on_progress)
+            parked.listeners.add(on_progress)
         parked.waiting += 1
         try:
             if (asked := await self._asked_meanwhile(parked)) is not None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from toolcrib.broker import ALLOW, Call, Caller, Entry, Filter, Principal, Rules
+from toolcrib.broker import ALLOW, Call, Caller, Entry, Filter, JournalReader, Principal, Rules
 from toolcrib.broker.journal import STATES, listing, queries
 from toolcrib.errors import UsageError
 
@@ -28,8 +28,17 @@ def fits(entry: Entry, wanted: Filter, conversations: set[str]) -> bool:
         and wanted.effect in ("", entry.effect)
         and wanted.run in ("", entry.run)
         and wanted.caller in ("", by_caller)
+        and wanted.principal in ("", entry.principal)
+        and wanted.conversation in ("", entry.conversation)
         and (wanted.since is None or entry.started_at >= wanted.since)
+        and (wanted.until is None or entry.started_at < wanted.until)
+        and any(wanted.text.lower() in text.lower() for text in (entry.tool, said(entry), entry.error))
     )
+
+
+def said(entry: Entry) -> str:
+    """The texts of the arguments; none of the rows has more than one."""
+    return "" if entry.arguments is None else json.loads(entry.arguments)["text"]
 
 
 def row(number: int, chance: random.Random, **known: Any) -> dict[str, Any]:
@@ -47,7 +56,7 @@ def row(number: int, chance: random.Random, **known: Any) -> dict[str, Any]:
         "face": "stdio",
         "run": f"r{number // 20}" if chance.random() < 0.3 else "",
         "digest": "d",
-        "arguments": None,
+        "arguments": json.dumps({"text": f'number {number} of a "b"'}) if number % 2 else None,
         "verdict": "allow",
         "rule": "",
         "approval": "",
@@ -60,18 +69,18 @@ def row(number: int, chance: random.Random, **known: Any) -> dict[str, Any]:
         "state": chance.choice(("done", "done", "done", "done", "failed", "unknown")),
         "result_bytes": None,
         "result_tokens": None,
-        "error": "",
+        "error": "100% of number 7" if number % 9 == 0 else "",
         "repeated_by": "",
     }
     return {**made, **known}
 
 
 # With 3 the narrowest condition is walked only where next to nothing fits; with 100 most are narrow.
-@pytest.mark.parametrize("narrow", [3, 100, 1000])
+@pytest.mark.parametrize("bound", [3, 100, 1000])
 async def test_filters_give_what_a_look_at_every_row_gives(
-    open_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, narrow: int
+    open_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, bound: int
 ) -> None:
-    monkeypatch.setattr(listing, "_NARROW", narrow)
+    monkeypatch.setattr(listing, "BOUND", bound)
     monkeypatch.setattr(listing, "_PARTS", 2)
     chance = random.Random(3)
     rows = [row(number, chance) for number in range(400)]
@@ -90,16 +99,80 @@ async def test_filters_give_what_a_look_at_every_row_gives(
             ("", "r3", "nobody"),
             ("", "c2", "guest"),
             (None, 1380.0, 1100.0),
+            (None, 1390.0),
+            ("", "", "guest"),
+            ("", "", "c2"),
+            ("", "", "NUMBER 7", 'a "b"', "%"),
         )
-        for values in chance.sample(list(choices), 150):
+        for number, values in enumerate(chance.sample(list(choices), 80)):
             wanted = Filter(*values)
             expected = [entry for entry in everything if fits(entry, wanted, conversations)]
             exported = await book.store.read(listing.oldest, wanted, 0, 1000)
             assert [entry.seq for entry in exported] == [entry.seq for entry in expected], wanted
-            by_time = wanted == Filter(since=wanted.since) and wanted.since is not None
-            expected.sort(key=lambda entry: (entry.started_at if by_time else 0, entry.seq), reverse=True)
+            is_timed = wanted.since is not None or wanted.until is not None
+            expected.sort(key=lambda entry: (entry.started_at if is_timed else 0, entry.seq), reverse=True)
             found = await book.reader.entries(wanted, limit=7)
             assert [entry.seq for entry in found] == [entry.seq for entry in expected[:7]], wanted
+            if number % 10:
+                continue
+            monkeypatch.setattr(listing, "BOUND", max(bound, 40))
+            paged = await all_pages(book.reader, wanted, 60)
+            monkeypatch.setattr(listing, "BOUND", bound)
+            assert [entry.seq for entry in paged] == [entry.seq for entry in expected], wanted
+
+
+async def all_pages(reader: JournalReader, wanted: Filter, limit: int) -> list[Entry]:
+    """What all pages have, one after the other."""
+    found: list[Entry] = []
+    before = ""
+    while True:
+        page = await reader.page(wanted, before=before, limit=limit)
+        assert len(page.entries) <= limit
+        assert (page.looked_back_to is not None) == (bool(page.following) and len(page.entries) < limit)
+        found += page.entries
+        before = page.following
+        if not before:
+            return found
+
+
+async def test_a_page_ends_where_enough_was_looked_at_and_the_next_goes_on(
+    open_book: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "BOUND", 10)
+    chance = random.Random(3)
+    async with open_book(rules=Rules(retention_days=None)) as book:
+        await book.begin()
+        # Both conditions fit half of the calls, and both together the second alone.
+        rows = [
+            row(number, chance, server="ab"[number % 2], state=("done", "failed")[number % 2], started_at=number)
+            for number in range(40)
+        ]
+        await book.store.write(queries.put_calls, [*rows[:2], {**rows[1], "id": "x", "state": "done"}, *rows[2:]])
+        wanted = Filter(server="b", state="done")
+        first = await book.reader.page(wanted, limit=3)
+        # Ten of a server or state go back over twenty calls, from the last, 39.
+        assert (first.entries, first.looked_back_to) in (([], 20.0), ([], 21.0))
+        second = await book.reader.page(wanted, limit=3, before=first.following)
+        assert [entry.id for entry in second.entries] == ["x"]
+        assert [entry.id for entry in await book.reader.entries(wanted, limit=3)] == ["x"]
+
+
+async def test_pages_stay_as_they_are_while_calls_come(open_book: Callable[..., Any]) -> None:
+    async with open_book() as book:
+        early = [(await book.begin(f"s.number{number}")).id for number in range(5)]
+        first = await book.reader.page(limit=2)
+        await book.begin("s.later")
+        second = await book.reader.page(limit=2, before=first.following)
+        last = await book.reader.page(limit=2, before=second.following)
+        assert [entry.id for page in (first, second, last) for entry in page.entries] == early[::-1]
+        assert last.following == ""
+
+
+@pytest.mark.parametrize("place", ["x", "5", "-1-0.0", "1-nan", "1-inf", f"{1 << 80}-1.0", "1" * 5000, "1-1-1"])
+async def test_a_place_where_no_page_begins_is_refused(open_book: Callable[..., Any], place: str) -> None:
+    async with open_book() as book:
+        with pytest.raises(UsageError, match="No page begins"):
+            await book.reader.page(before=place)
 
 
 async def test_a_state_or_effect_that_there_is_not_is_refused(open_book: Callable[..., Any]) -> None:

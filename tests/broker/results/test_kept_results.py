@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -158,3 +159,33 @@ def test_what_an_interrupted_write_left_is_removed_in_time(tmp_path: Path, clock
     clock.now += 3_601
     results.put("ann", b"{}", FACTS)
     assert not left.exists()
+
+
+def test_the_result_of_a_call_is_found_without_its_handle(tmp_path: Path, clock: Clock) -> None:
+    results = kept_in(tmp_path, clock)
+    assert results.of_call("c1", clock.now) is None  # there is no folder yet
+    for call, principal in (("c1", "ann"), ("c2", "ben")):
+        results.put(principal, f'"{call}"'.encode(), replace(FACTS, call_id=call))
+        clock.now += 10
+    found = results.of_call("c2", clock.now - 10)
+    assert found is not None
+    assert results.content("", found) == b'"c2"'
+    assert results.of_call("c3", 0) is None
+    # What was put before a call began is no result of it, by clocks that are coarse.
+    assert results.of_call("c1", clock.now - 20 + 1.5) is not None
+    assert results.of_call("c1", clock.now - 20 + 2.5) is None
+    for path in tmp_path.glob("*.handle"):
+        path.write_bytes(path.read_bytes().replace(b'"c1"', b'"c1"').replace(b'"digest": "', b'"digest": "../'))
+    assert results.of_call("c1", 0) is None  # damaged
+    clock.now += 60
+    assert results.of_call("c2", 0) is None  # expired
+
+
+def test_of_a_call_with_several_results_the_first_counts(tmp_path: Path, clock: Clock) -> None:
+    results = kept_in(tmp_path, clock)
+    for content in (b'"first"', b'"second"'):
+        results.put("ann", content, FACTS)
+        clock.now += 1
+    found = results.of_call("c1", 0)
+    assert found is not None
+    assert results.content("", found) == b'"first"'

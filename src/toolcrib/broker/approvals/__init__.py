@@ -1,6 +1,7 @@
 """Approvals: what is asked about a call before it goes on, whom, and what a yes allows."""
 
 from toolcrib.broker.approvals.asking import ELICIT, Approver, Asking, Limits
+from toolcrib.broker.approvals.bounds import typed_test
 from toolcrib.broker.approvals.desk import Approvals
 from toolcrib.broker.approvals.grants import Grant, Granted, Scope
 from toolcrib.broker.approvals.inbox import Approval, Inbox, StoredGrants
@@ -23,4 +24,5 @@ __all__ = [
     "Scope",
     "StoredGrants",
     "definition_digest",
+    "typed_test",
 ]

@@ -107,6 +107,15 @@ class Asking:
         self._on_change(pending)
         return pending
 
+    def pending(self, approval: str) -> Pending | None:
+        """The question of an id, where it is open in this process.
+
+        One that finds the same call in the inbox goes on under the id there. Whoever was shown it before may answer
+        by the id that he was shown.
+        """
+        found = self.open.get(approval)
+        return found or next((each for each in self.open.values() if each.before == approval), None)
+
     async def by_approver(self, pending: Pending) -> Answer:
         """Ask the program's approver. One that raises, hangs or answers with anything else has not agreed; where
         the question is decided otherwise meanwhile, its answer is not waited for."""
@@ -240,6 +249,8 @@ class Asking:
             logger.warning("The inbox can't be used: %s", error)
             return f"the inbox can't take it: {error.message.rstrip('.')}"
         self.open[pending.question.id] = self.open.pop(before, pending)
+        if before != pending.question.id:
+            pending.before = before
         return ""
 
     async def _answered(self, pending: Pending) -> None:

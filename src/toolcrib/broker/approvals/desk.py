@@ -2,7 +2,7 @@
 
 from toolcrib.broker.approvals.asking import Asking
 from toolcrib.broker.approvals.grants import Grant, Granted
-from toolcrib.broker.approvals.inbox import Approval, approval_from, unknown_approval
+from toolcrib.broker.approvals.inbox import Approval, approval_from, decided_already, unknown_approval
 from toolcrib.broker.approvals.pending import Answer
 from toolcrib.broker.call import Caller
 
@@ -23,15 +23,21 @@ class Approvals:
         """What waits, oldest first.
 
         Args:
-            everything: Also what was decided in the last day, of what came into the inbox.
+            everything: Also what was decided in the last day, of what came into the inbox or was decided here last.
 
         Raises:
             StoreError: The shared store can't be used.
         """
         inbox = self._asking.inbox
         filed = [] if inbox is None else await inbox.list(everything=everything)
-        here = [each for each in self._asking.open.values() if each.answer is None and not each.filed and each.left]
-        return sorted([*filed, *map(approval_from, here)], key=lambda each: each.created_at)
+        here = [
+            each
+            for each in self._asking.open.values()
+            if not each.filed and (everything if each.answer is not None else each.left)
+        ]
+        # One that is just being put into the inbox may be in both.
+        found = {each.id: each for each in [*map(approval_from, here), *filed]}
+        return sorted(found.values(), key=lambda each: each.created_at)
 
     async def find(self, approval: str) -> Approval:
         """One question that waits, or was decided in the last day, by its id.
@@ -40,8 +46,10 @@ class Approvals:
             UsageError: There is none.
             StoreError: The shared store can't be used.
         """
-        for each in await self.list(everything=True):
-            if each.id == approval:
+        listed = await self.list(everything=True)
+        pending = self._asking.pending(approval)
+        for each in listed:
+            if each.id in (approval, pending and pending.question.id):
                 return each
         raise unknown_approval(approval)
 
@@ -61,14 +69,16 @@ class Approvals:
             StoreError: The shared store can't be used.
         """
         grant = grant or Grant()
-        pending = self._asking.open.get(approval)
+        pending = self._asking.pending(approval)
         if pending is not None and not pending.filed:
             if not await self._asking.settle(pending, Answer(approved, by, grant)):
-                raise unknown_approval(approval)
+                raise decided_already(approval_from(pending))
             return approval_from(pending)
         if self._asking.inbox is None:
             raise unknown_approval(approval)
-        decided = await self._asking.inbox.decide(approval, approved, grant, by)
+        decided = await self._asking.inbox.decide(
+            approval if pending is None else pending.question.id, approved, grant, by
+        )
         if pending is not None:
             pending.wake()
         return decided

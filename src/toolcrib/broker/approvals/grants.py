@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from toolcrib.broker.approvals.bounds import Bounds, within
+from toolcrib.broker.approvals.bounds import MOST_BOUNDS, Bounds, within
 from toolcrib.broker.call import Call, Caller
+from toolcrib.errors import UsageError
 
 Scope = Literal["call", "tool", "caller"]
 """What a grant is for: this one call; this tool in this run, or in this conversation where there is no run; this
@@ -23,11 +24,22 @@ class Grant:
         scope: What it is for.
         seconds: How long it holds at most; None, or more than the configuration allows, takes what that allows.
         bounds: Tests that the arguments must pass, as in the policy's rules; beyond them it does not hold.
+
+    Raises:
+        UsageError: It has more tests than a person can look through.
     """
 
     scope: Scope = "call"
     seconds: float | None = None
     bounds: Bounds = ()
+
+    def __post_init__(self) -> None:
+        """Count the bounds."""
+        if len(self.bounds) > MOST_BOUNDS:
+            raise UsageError(
+                f"A grant has at most {MOST_BOUNDS} bounds, not {len(self.bounds):,}.",
+                hint="Use one test with `one_of` or `pattern` in place of many.",
+            )
 
 
 @dataclass(frozen=True, slots=True)

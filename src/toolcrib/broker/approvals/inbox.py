@@ -11,7 +11,7 @@ from anyio import to_thread
 from toolcrib.broker.approvals.bounds import dumped, loaded
 from toolcrib.broker.approvals.grants import Grant, Granted, Scope, subject_of
 from toolcrib.broker.approvals.pending import Pending
-from toolcrib.broker.approvals.question import arguments_text, asker
+from toolcrib.broker.approvals.question import arguments_text, asker, trace_text
 from toolcrib.errors import StoreError, UsageError, shown
 from toolcrib.hidden import visible
 from toolcrib.store import Store
@@ -43,6 +43,9 @@ class Approval:
         expires_at: When it counts as unanswered.
         decided_by: Who answered; empty while it waits.
         scope: What was granted.
+        principal: The name of who makes the call.
+        decided_at: When it was answered, in seconds since 1970; None while it waits.
+        traces: Which values of the arguments come from earlier results, a line each.
     """
 
     id: str
@@ -59,6 +62,9 @@ class Approval:
     expires_at: float
     decided_by: str = ""
     scope: Scope = "call"
+    principal: str = ""
+    decided_at: float | None = None
+    traces: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """As one JSON object; the arguments as a value where they are whole."""
@@ -66,7 +72,7 @@ class Approval:
             arguments: Any = json.loads(self.arguments)
         except (ValueError, RecursionError):
             arguments = self.arguments
-        return {**asdict(self), "arguments": arguments}
+        return {**asdict(self), "arguments": arguments, "traces": list(self.traces)}
 
 
 _MEMBERS = tuple(Approval.__dataclass_fields__)
@@ -165,8 +171,7 @@ class Inbox:
             raise unknown_approval(approval)
         found = approval_of(row, store.clock())
         if not done:
-            how = f"was {found.status} by {found.decided_by}" if found.decided_by else f"has {found.status}"
-            raise UsageError(f"Approval {approval} {how} already.", hint="toolcrib approve lists those that wait.")
+            raise decided_already(found)
         return found
 
     async def close(self, approval: str) -> None:
@@ -211,9 +216,11 @@ class Inbox:
             "asked_by": asker(call),
             "arguments": self._stored(arguments_text(question.arguments, _MOST_ARGUMENTS)),
             "question": self._stored(question.worded(_MOST_ARGUMENTS)),
+            "traces": json.dumps([self._stored(trace_text(each)) for each in question.traces]),
             "created_at": now,
             "expires_at": now + pending.left,
             "decided_by": "",
+            "decided_at": None,
             "scope": "call",
             "bounds": "[]",
             "spent": False,
@@ -281,7 +288,8 @@ class StoredGrants:
 
 def approval_of(row: dict[str, Any], now: float) -> Approval:
     """A row as others see it; one whose time is over counts as unanswered."""
-    members = {name: row[name] for name in _MEMBERS}
+    members: dict[str, Any] = {name: row[name] for name in _MEMBERS}
+    members["traces"] = tuple(json.loads(row["traces"]))
     if row["status"] == "waiting" and row["expires_at"] <= now:
         members["status"] = "expired"
     return Approval(**members)
@@ -290,7 +298,9 @@ def approval_of(row: dict[str, Any], now: float) -> Approval:
 def approval_from(pending: Pending) -> Approval:
     """A question that is open in this process alone."""
     question, call, answer = pending.question, pending.question.call, pending.answer
-    status: Status = "waiting" if answer is None else "approved" if answer.approved else "denied"
+    status: Status = "waiting"
+    if answer is not None:
+        status = "approved" if answer.approved else "denied" if answer.by else "expired"
     return Approval(
         id=question.id,
         status=status,
@@ -306,12 +316,21 @@ def approval_from(pending: Pending) -> Approval:
         expires_at=pending.created_at + pending.seconds,
         decided_by="" if answer is None else answer.by,
         scope="call" if answer is None else answer.grant.scope,
+        principal=call.caller.principal.name,
+        decided_at=None if answer is None else answer.at,
+        traces=tuple(visible(trace_text(each)) for each in question.traces),
     )
 
 
 def unknown_approval(approval: str) -> UsageError:
     """Nothing has that id."""
     return UsageError(f"There is no approval {shown(approval)}.", hint="toolcrib approve lists those that wait.")
+
+
+def decided_already(approval: Approval) -> UsageError:
+    """Somebody was faster, or nobody was."""
+    how = f"was {approval.status} by {approval.decided_by}" if approval.decided_by else f"has {approval.status}"
+    return UsageError(f"Approval {approval.id} {how} already.", hint="toolcrib approve lists those that wait.")
 
 
 def _granted(row: dict[str, Any], now: float) -> Granted:

@@ -21,12 +21,14 @@ class Answer:
         by: Who answered: `approver`, `client`, or `inbox` and a name.
         grant: What was granted with it.
         why: Why not, where nobody said no: as the rest of a sentence about the call.
+        at: When, in seconds since 1970.
     """
 
     approved: bool
     by: str = ""
     grant: Grant = field(default_factory=Grant)
     why: str = "was not approved"
+    at: float = field(default_factory=time.time)
 
 
 class Pending:
@@ -42,6 +44,7 @@ class Pending:
     Attributes:
         answer: The answer; None while there is none.
         filed: Whether it lies in the inbox, and the row there counts.
+        before: The id that it had until then; empty where it kept it.
         created_at: When it was asked, in seconds since 1970.
         seconds: Until it counts as unanswered, from then on.
         lock: Held while the inbox is asked about it.
@@ -57,6 +60,7 @@ class Pending:
         self.definition = definition
         self.answer: Answer | None = None
         self.filed = False
+        self.before = ""
         self.changed = anyio.Event()
         self.lock = anyio.Lock()
         self.dialog = anyio.Lock()

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from toolcrib.store.queries import members
 
-VERSION = 1
+VERSION = 2
 METADATA = MetaData()
 
 _APPROVALS = Table(
@@ -42,6 +42,7 @@ _APPROVALS = Table(
     Column("asked_by", String, nullable=False),
     Column("arguments", Text, nullable=False),
     Column("question", Text, nullable=False),
+    Column("traces", Text, nullable=False),
     Column("created_at", Float, nullable=False),
     Column("expires_at", Float, nullable=False),
     Column("decided_at", Float),

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -56,6 +56,8 @@ class ToolChange:
         mode: What comes of a call of it.
         differences: How it has changed; empty where it is gone.
         hides: Whether the change has brought hidden text.
+        before: The pinned part of the definition that it had; empty where it is gone.
+        after: The same of the one that it has.
     """
 
     server: str
@@ -65,9 +67,11 @@ class ToolChange:
     mode: Mode
     differences: Sequence[Difference] = ()
     hides: bool = False
+    before: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
+    after: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False)
 
     def to_json(self) -> dict[str, object]:
-        """All members, by name."""
+        """All members but the definitions, by name."""
         return {
             "server": self.server,
             "name": self.name,
@@ -246,6 +250,8 @@ class ChangeControl:
             watch.mode,
             differences(pin.definition, tool.definition),
             hides=_hidden(tool.definition) - _hidden(pin.definition) > set(),
+            before=pin.definition,
+            after=pinned_part(tool.definition),
         )
 
     def _pin(self, tool: Tool, watch: Watch) -> Pin:

@@ -3,19 +3,23 @@
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
+import anyio.to_thread
 from anyio.abc import TaskGroup
 
 from toolcrib.broker.call import Call, Caller, Principal, Unsettled
+from toolcrib.broker.journal.beginnings import BYTES_OF_A_RESULT, beginning_of
 from toolcrib.broker.journal.ledger import Ledger
 from toolcrib.broker.journal.seam import Ending
 from toolcrib.broker.journal.spent import Spent
+from toolcrib.broker.journal.withheld import TooManyError, withheld, without
 from toolcrib.broker.journal.writer import Writer
-from toolcrib.broker.journal.writing import Row, Scribe, size_of
+from toolcrib.broker.journal.writing import Row, Scribe, measured
 from toolcrib.broker.policy import Decision
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import StoreError
@@ -54,6 +58,7 @@ class Rules:
     max_rows: int | None = 1_000_000
     arguments: Literal["redacted", "digest"] = "redacted"
     paths: Sequence[str] = ()
+    result_days: float = 7.0
 
 
 @dataclass(slots=True)
@@ -115,6 +120,7 @@ class DurableJournal:
         self._under_way: dict[str, _Line] = {}
         self._whole: dict[str, _Line] = {}
         self._endings: deque[tuple[str, dict[str, Any]]] = deque(maxlen=_MOST_WAITING)
+        self._firsts: deque[tuple[Call, float, bytes]] = deque(maxlen=_MOST_WAITING)
         self._spent: dict[tuple[Principal, str], Spent] = {}
         self._met: dict[tuple[Principal, str], None] = {}
         self._writer: Writer | None = None
@@ -212,15 +218,19 @@ class DurableJournal:
         async with self._lock:
             whole, self._whole = self._whole, {}
             endings, self._endings = list(self._endings), deque(maxlen=_MOST_WAITING)
-            if not (whole or endings or (self._spent and self._writer is not None)):
+            firsts, self._firsts = list(self._firsts), deque(maxlen=_MOST_WAITING)
+            if not (whole or endings or firsts or (self._spent and self._writer is not None)):
                 return
             spent, self._spent = self._spent, {}
             for (principal, _), each in spent.items():
                 each.price = self._price(principal)
             try:
-                await self._write(self._settle, list(whole.values()), endings, list(spent.values()))
+                # Before the database is locked for it.
+                beginnings = await anyio.to_thread.run_sync(self._beginnings, firsts) if firsts else []
+                await self._write(self._settle, list(whole.values()), endings, list(spent.values()), beginnings)
             except BaseException:
                 self._put_back(whole, endings, spent)
+                self._firsts.extendleft(reversed(firsts))
                 raise
             self._is_told = False
 
@@ -263,12 +273,28 @@ class DurableJournal:
         scribe = self._scribe
         queries.end_calls(connection, [(each, {**end, "error": scribe.error(end["error"])}) for each, end in endings])
 
+    def _beginnings(self, firsts: Iterable[tuple[Call, float, bytes]]) -> list[Row]:
+        """The rows of how results begin."""
+        rows: list[Row] = []
+        for call, ended_at, first in firsts:
+            try:
+                text = beginning_of(first, self._secrets.value, withheld(call, self._rules.paths))
+            except TooManyError:  # what its arguments hide is not known, and may stand in it
+                continue
+            except Exception:  # a fault in it must not keep what became of calls from being written
+                logger.exception("How the result of call %s begins could not be recorded", call.id)
+                continue
+            if text:
+                rows.append({"call": call.id, "ended_at": ended_at, "beginning": text})
+        return rows
+
     def _settle(
         self,
         connection: "Connection",
         whole: Sequence[_Line],
         endings: Sequence[tuple[str, dict[str, Any]]],
         spent: Sequence[Spent],
+        beginnings: Sequence[Row],
     ) -> None:
         from toolcrib.broker.journal import queries
 
@@ -281,6 +307,7 @@ class DurableJournal:
             except Exception:  # a fault in one record must not keep all others from being written
                 logger.exception("The record of a call of %s could not be made", line.call.target)
         queries.put_calls(connection, rows)
+        queries.put_beginnings(connection, beginnings)
         self._end(connection, endings)
         queries.add_discovery(connection, [each.row() for each in spent])
 
@@ -292,21 +319,32 @@ class DurableJournal:
 
             queries.recover(connection, store.clock())
             before = None if rules.retention_days is None else store.clock() - rules.retention_days * _DAY
-            return queries.prune(connection, before, rules.max_rows, _PRUNED_AT_ONCE) == _PRUNED_AT_ONCE
+            gone = queries.prune(connection, before, rules.max_rows, _PRUNED_AT_ONCE)
+            forgotten = queries.forget_beginnings(connection, store.clock() - rules.result_days * _DAY, _PRUNED_AT_ONCE)
+            return max(gone, forgotten) >= _PRUNED_AT_ONCE
 
         return tidy
 
     def _ending(self, line: _Line, ending: Ending, detail: str, result: JsonObject | None) -> dict[str, Any]:
         waits = ending == "waiting"
-        size, tokens = (None, None) if result is None else size_of(result)
+        size, tokens, first = measured(result, BYTES_OF_A_RESULT if self._rules.result_days else 0)
+        if first and not waits:
+            self._firsts.append((line.call, time.time(), first))
+            self._wanted.set()
         return {
             "state": ending,
             "ended_at": None if waits else time.time(),
             "duration_ms": None if waits else round((time.monotonic() - line.begun) * 1000, 3),
             "result_bytes": size,
             "result_tokens": tokens,
-            "error": detail,
+            "error": self._without_hidden(line.call, detail) if detail else "",
         }
+
+    def _without_hidden(self, call: Call, detail: str) -> str:
+        """An error without what the record of its call's arguments does not keep."""
+        with suppress(TooManyError):
+            return without(detail, withheld(call, self._rules.paths))
+        return detail
 
     def _wait(self, line: _Line) -> None:
         self._whole[line.call.id] = line

@@ -3,13 +3,17 @@
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any, Literal, get_args
 
 from toolcrib.broker.call import Effect, Face, Origin
 from toolcrib.broker.journal.seam import Ending
+from toolcrib.errors import UsageError
 
 State = Literal["started", Ending]
 """How a call is: on its way, or how it ended."""
+
+_MOST_SEQ = 1 << 63
 
 STATES: tuple[str, ...] = ("started", *get_args(Ending))
 
@@ -92,6 +96,10 @@ class Entry:
         return {**asdict(self), "labels": list(self.labels), "arguments": arguments}
 
 
+LONGEST_SOUGHT = 5_000
+"""Characters of a text that is looked for: SQLite takes patterns of 50,000 bytes, and some are written as six."""
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Which entries are asked for; what is empty asks for all.
@@ -104,6 +112,13 @@ class Filter:
         run: A script run.
         caller: A principal's name or a conversation.
         since: Seconds since 1970: not those that began earlier.
+        until: The same: only those that began earlier.
+        principal: A principal's name.
+        conversation: A conversation.
+        text: Stands in the tool's id, the arguments or the error, in capitals or not.
+
+    Raises:
+        UsageError: The text is too long to be looked for.
     """
 
     tool: str = ""
@@ -113,9 +128,71 @@ class Filter:
     run: str = ""
     caller: str = ""
     since: float | None = None
+    until: float | None = None
+    principal: str = ""
+    conversation: str = ""
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        """Measure the text."""
+        if len(self.text) > LONGEST_SOUGHT:
+            raise UsageError(
+                f"A text of {len(self.text):,} characters is too long to be looked for.",
+                hint=f"Give {LONGEST_SOUGHT:,} at most.",
+            )
+
+    @property
+    def by_time(self) -> bool:
+        """Whether what fits is listed by the time at which it began, and not as it was recorded."""
+        return self.since is not None or self.until is not None
 
 
 ALL = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry's place in a list: the next page begins behind it.
+
+    Attributes:
+        seq: Its number.
+        started_at: When it began, in seconds since 1970.
+    """
+
+    seq: int
+    started_at: float
+
+    @classmethod
+    def read(cls, text: str) -> "Place":
+        """A place from its text.
+
+        Raises:
+            ValueError: It is no such text.
+        """
+        seq, _, began = text.partition("-")
+        place = cls(int(seq), float(began))
+        if not isfinite(place.started_at) or not 0 <= place.seq < _MOST_SEQ:
+            raise ValueError(text)
+        return place
+
+    def __str__(self) -> str:
+        return f"{self.seq}-{self.started_at!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPage:
+    """Some calls of the journal, newest first.
+
+    Attributes:
+        entries: The calls.
+        following: Where the next page begins, as `JournalReader.page` takes it; empty where there is none.
+        looked_back_to: The time, in seconds since 1970, back to which calls were looked at, where the look was broken
+            off before the page was full; None where it was not. The next page goes on from there.
+    """
+
+    entries: list[Entry]
+    following: str = ""
+    looked_back_to: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,7 @@ class Ledger:
 
         self._key = _key(self._key_file)
         store.ensure("journal", tables.VERSION, tables.METADATA)
+        store.ensure("journal results", tables.BEGINNINGS_VERSION, tables.OF_BEGINNINGS)
         settle(store)
 
 

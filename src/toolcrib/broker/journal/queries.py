@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from toolcrib.broker.call import Unsettled
 from toolcrib.broker.journal.entry import Discovery, Entry
 from toolcrib.broker.journal.listing import entries
-from toolcrib.broker.journal.tables import CALLS, DISCOVERY, UNSETTLED
+from toolcrib.broker.journal.tables import BEGINNINGS, CALLS, DISCOVERY, UNSETTLED
 from toolcrib.broker.journal.writing import Row
 from toolcrib.store.queries import is_live
 
@@ -70,6 +70,21 @@ def end_calls(connection: Connection, endings: Iterable[tuple[str, Mapping[str, 
     given = [{"call": call, **{f"new_{name}": ending[name] for name in _ENDED}} for call, ending in endings]
     if given:
         connection.execute(_END, given)
+
+
+def put_beginnings(connection: Connection, rows: Sequence[Row]) -> None:
+    """Record how results begin; of a call that has one already, anew."""
+    if not rows:
+        return
+    made = _insert(connection.dialect.name, BEGINNINGS)
+    anew = {name: made.excluded[name] for name in ("ended_at", "beginning")}
+    connection.execute(made.on_conflict_do_update(index_elements=["call"], set_=anew), rows)
+
+
+def beginning_of(connection: Connection, call: str) -> str:
+    """How the result of a call begins; empty where that is not recorded."""
+    found = select(BEGINNINGS.c.beginning).where(BEGINNINGS.c.call == call)
+    return connection.execute(found).scalar() or ""
 
 
 def recover(connection: Connection, now: float, dead: Sequence[str] = ()) -> int:
@@ -158,5 +173,14 @@ def prune(connection: Connection, before: float | None, most: int | None, limit:
         found.update(connection.execute(beyond.order_by(_C.seq).limit(limit)).scalars())
     chosen = sorted(found)[:limit]
     if chosen:
+        calls = select(_C.id).where(_C.seq.in_(chosen))
+        connection.execute(delete(BEGINNINGS).where(BEGINNINGS.c.call.in_(calls)))
         connection.execute(delete(CALLS).where(_C.seq.in_(chosen)))
     return len(chosen)
+
+
+def forget_beginnings(connection: Connection, before: float, limit: int) -> int:
+    """Delete how results began of calls that ended earlier, in seconds since 1970; how many, and no more than so
+    many."""
+    old = select(BEGINNINGS.c.call).where(BEGINNINGS.c.ended_at < before).limit(limit)
+    return connection.execute(delete(BEGINNINGS).where(BEGINNINGS.c.call.in_(old))).rowcount

@@ -46,6 +46,20 @@ OF_A_RUN = _C.run != ""
 Index("calls_by_run", _C.run, _C.seq, sqlite_where=OF_A_RUN, postgresql_where=OF_A_RUN)
 UNSETTLED = and_(_C.state == "unknown", _C.repeated_by == "")
 Index("calls_unsettled", _C.digest, _C.principal, sqlite_where=UNSETTLED, postgresql_where=UNSETTLED)
+NOT_DONE = _C.state != "done"
+Index("calls_not_done", _C.started_at, _C.state, sqlite_where=NOT_DONE, postgresql_where=NOT_DONE)
+
+BEGINNINGS_VERSION = 1
+OF_BEGINNINGS = MetaData()
+"""Apart from the calls, since most of what is read of these needs none of it, and it is not kept as long."""
+
+BEGINNINGS = Table(
+    "call_results",
+    OF_BEGINNINGS,
+    Column("call", String, primary_key=True),
+    Column("ended_at", Float, nullable=False, index=True),
+    Column("beginning", Text, nullable=False),
+)
 
 DISCOVERY = Table(
     "discovery",

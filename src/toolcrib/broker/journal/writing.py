@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from pydantic_core import PydanticSerializationError, to_json
 
 from toolcrib.broker.call import Call
+from toolcrib.broker.journal.withheld import given_of
 from toolcrib.broker.policy import Decision
 from toolcrib.catalog import JsonObject
 from toolcrib.redact import REDACTED, Secrets
@@ -28,7 +29,7 @@ _STEPS = ((2_000, 200), (400, 50), (80, 10))
 """Characters of a text and items of a list or members of an object that are kept: the first of these pairs whose
 outcome is short enough."""
 
-_OVERLAP = 4_096
+OVERLAP = 4_096
 """Characters behind the cut that redaction still sees, so that no half of a secret is left standing."""
 
 _MOST_DEPTH = 32
@@ -96,14 +97,14 @@ class Scribe:
 
     def error(self, text: str) -> str:
         """An error as it is stored."""
-        return storable(_cut(self.secrets.text(text[: MOST_OF_ERROR + _OVERLAP]), MOST_OF_ERROR))
+        return storable(cut(self.secrets.text(text[: MOST_OF_ERROR + OVERLAP]), MOST_OF_ERROR))
 
     def _arguments(self, call: Call) -> str | None:
         if self.arguments == "digest":
             return None
-        given: Any = call.arguments if call.method in {"tools/call", "prompts/get"} else call.params
+        given = given_of(call)
         for text, items in _STEPS:
-            kept = _bounded(given, text + _OVERLAP, items, 0)
+            kept = _bounded(given, text + OVERLAP, items, 0)
             for path in self.paths:
                 kept = _without(kept, path.split("/")[1:])
             kept = _shortened(self.secrets.value(kept), text)
@@ -113,13 +114,16 @@ class Scribe:
         return json.dumps({"…": f"{len(call.arguments)} arguments, too long to be kept"}, ensure_ascii=False)
 
 
-def size_of(result: JsonObject) -> tuple[int | None, int | None]:
-    """Bytes of a result as compact JSON, and tokens at the usual estimate; None where it can't be written."""
+def measured(result: JsonObject | None, first: int) -> tuple[int | None, int | None, bytes]:
+    """Bytes of a result as compact JSON, tokens at the usual estimate, and the first so many of the bytes; None and
+    nothing where there is none, or it can't be written."""
+    if result is None:
+        return None, None, b""
     try:
-        length = len(to_json(result))
+        line = to_json(result)
     except (PydanticSerializationError, RecursionError, ValueError):
-        return None, None
-    return length, ceil(length / BYTES_PER_TOKEN)
+        return None, None, b""
+    return len(line), ceil(len(line) / BYTES_PER_TOKEN), line[:first]
 
 
 def storable(text: str) -> str:
@@ -129,8 +133,11 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
 
 
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[:most]}… (+{len(text) - most} characters)"
+def cut(text: str, most: int, *, whole: bool = True) -> str:
+    """A text up to so many characters; what is left out is counted, where the text is whole and not a beginning."""
+    if len(text) <= most:
+        return text if whole else f"{text}…"
+    return f"{text[:most]}… (+{len(text) - most} characters)" if whole else f"{text[:most]}…"
 
 
 def _bounded(value: Any, characters: int, items: int, depth: int) -> Any:
@@ -154,7 +161,7 @@ def _bounded(value: Any, characters: int, items: int, depth: int) -> Any:
 
 def _shortened(value: Any, characters: int) -> Any:
     if isinstance(value, str):
-        return storable(_cut(value, characters))
+        return storable(cut(value, characters))
     if isinstance(value, dict):
         return {storable(name): _shortened(each, characters) for name, each in cast("JsonObject", value).items()}
     if isinstance(value, list):

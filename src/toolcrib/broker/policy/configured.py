@@ -33,6 +33,11 @@ class Step(NamedTuple):
     verdict: str
     why: str
 
+    @property
+    def applies(self) -> str:
+        """Whether it decided, in words, with why not."""
+        return f"no: {self.why}" if self.why else "yes, it decides"
+
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
@@ -114,7 +119,7 @@ class ConfiguredPolicy:
         decision = self._explained(call, steps)
         if self._asked_if_all(call, decision) is not decision:
             decision = self._asked_if_all(call, decision)
-            steps[-1] = steps[-1]._replace(why="ask_all makes it a question")
+            steps[-1] = steps[-1]._replace(why="ask_all asks about it all the same")
             steps.append(Step("ask_all", "ask", ""))
         tool = call.tool
         listed = None if tool is None else ListedTool(tool.id, tool.name, lambda: tool)

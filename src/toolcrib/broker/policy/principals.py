@@ -6,7 +6,7 @@ from typing import NamedTuple
 from toolcrib.broker.call import Call, Principal
 from toolcrib.broker.policy.rules import Globs, is_wild
 from toolcrib.broker.policy.seam import Decision
-from toolcrib.config import PrincipalSettings, RoleSettings, Settings, entry_of
+from toolcrib.config import PrincipalSettings, RoleSettings, Settings, entry_of, roles_of
 
 _MOST_KEPT = 1_000
 """Principals whose lists are kept ready; an authorization server may know any number."""
@@ -86,8 +86,7 @@ class PrincipalLists:
 
     def _lists(self, principal: Principal) -> _Lists:
         entry = entry_of(self._principals, principal.name)
-        names = dict.fromkeys([*(() if entry is None else entry.roles), *principal.roles])
-        roles = [self._roles.get(name, RoleSettings()) for name in names]
+        roles = roles_of(self._principals, self._roles, principal.name, principal.roles)
         own = None if entry is None else entry.allow
         allow = None if own is None and not roles else [*(own or ()), *_each(role.allow for role in roles)]
         deny = [*(() if entry is None else entry.deny), *_each(role.deny for role in roles)]

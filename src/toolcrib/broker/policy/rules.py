@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from toolcrib.broker.call import OWN_SOURCE, Effect, Face, Origin
 from toolcrib.broker.policy.arguments import failure
 from toolcrib.broker.policy.seam import Decision
-from toolcrib.catalog import SAVED_SCRIPTS, JsonObject
+from toolcrib.catalog import SAVED_SCRIPTS, SKILLS, JsonObject
 from toolcrib.config import ArgumentTest, Config, PolicyRule, rule_label
 from toolcrib.schema import server_ids
 
@@ -97,7 +97,7 @@ def around_of(config: Config) -> Around:
     ids = server_ids(config.servers)
     tags: dict[str, frozenset[str]] = {OWN_SOURCE: frozenset()} if config.settings.small_model.model else {}
     tags |= {ids[key]: frozenset(tag.casefold() for tag in entry.options.tags) for key, entry in config.servers.items()}
-    return Around(ids, {**tags, SAVED_SCRIPTS: frozenset()})
+    return Around(ids, {**tags, SAVED_SCRIPTS: frozenset(), SKILLS: frozenset()})
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import Protocol, cast
 import anyio.to_thread
 
 from toolcrib.broker.call import Call, Principal
-from toolcrib.broker.results.kept import Kept, KeptResults
+from toolcrib.broker.results.kept import Kept, KeptResults, UnknownHandleError
 from toolcrib.broker.results.measuring import encoded, is_small, media_bytes, text_bytes
 from toolcrib.broker.results.pages import Excerpt, Page, read_page
 from toolcrib.broker.results.preview import preview
@@ -80,6 +80,22 @@ class Handles:
             UsageError: See `read_page`.
         """
         return await anyio.to_thread.run_sync(self._page, handle, facts, wanted)
+
+    async def of_call(self, call_id: str, since: float, wanted: Excerpt) -> Page | None:
+        """A page of what is kept of a call's result, whoever's it is; None where nothing is.
+
+        Args:
+            call_id: The call.
+            since: When it began, in seconds since 1970.
+            wanted: What of it.
+        """
+        facts = await anyio.to_thread.run_sync(self._kept.of_call, call_id, since)
+        if facts is None:
+            return None
+        try:
+            return await self.page(call_id, facts, wanted)
+        except UnknownHandleError:
+            return None
 
     def _page(self, handle: str, facts: Kept, wanted: Excerpt) -> Page:
         content = self._kept.content(handle, facts)

@@ -131,6 +131,24 @@ class KeptResults:
             raise UnknownHandleError(handle)
         return facts
 
+    def of_call(self, call_id: str, since: float) -> Kept | None:
+        """What is kept of a call's result, whoever's it is; None where nothing is.
+
+        Args:
+            call_id: The call.
+            since: When it began: what was put before is no result of it.
+        """
+        handles = [(status.st_mtime, path) for path, status in self._files() if path.suffix == ".handle"]
+        for put, path in sorted(handles):
+            # A file system's clock is coarser than ours.
+            if put < since - 2:
+                continue
+            with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
+                facts = _facts(json.loads(path.read_bytes()))
+                if facts.call_id == call_id and not self._is_over(facts.expires):
+                    return facts
+        return None
+
     def content(self, handle: str, facts: Kept) -> bytes:
         """The result that a handle stands for, as bytes.
 
