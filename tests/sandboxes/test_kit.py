@@ -5,11 +5,13 @@ import json
 import os
 import socket
 import stat
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import anyio
 import pytest
@@ -157,17 +159,19 @@ class TestKit:
         path.chmod(0o600)
         os.utime(path, (1_000_000, 1_000_000))
         before = sorted(tmp_path.iterdir())
+        outside = Path(tempfile.gettempdir()) / f"toolcrib-escape-{uuid4().hex}"
         code = bench.dialect.escape(
             path=str(path),
             folder=str(tmp_path),
             pid=os.getpid(),
             port=listening.getsockname()[1],
             variable=VARIABLE,
+            escape=str(outside),
         )
         outcome = await bench.run(code, tools, limits=replace(tight, cpu=8.0, wall=20.0, total=20.0))
         assert (outcome.status, outcome.value) == ("ok", [])
         assert sorted(tmp_path.iterdir()) == before
-        assert not Path("/tmp/toolcrib-escape").exists()
+        assert not outside.exists()
         status = path.stat()
         assert (path.read_text(), stat.S_IMODE(status.st_mode), status.st_mtime) == ("unread", 0o600, 1_000_000)
         with pytest.raises(BlockingIOError):

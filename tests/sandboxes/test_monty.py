@@ -156,6 +156,22 @@ async def test_a_plain_script_gives_what_cpython_gives(monty, name):
     assert (outcome.value, outcome.output) == await as_cpython_runs_it(PLAIN[name])
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "[id for id in (1, 2)], str(max(3, 4))",
+        "{type: input for type, input in ((1, 2),)}",
+        "sum(len for len in (1, 2) if len > 1)",
+        "[f'{hash}' for hash in 'ab'], [x for set in ((1, 2),) for x in set]",
+        "[[await issues.get(id=id)] for id in (1, 2)]",
+    ],
+)
+async def test_items_that_are_called_like_builtins_are_the_items(monty, code):
+    outcome = await monty.run(code, SEEN, answer)
+    assert outcome.fault is None
+    assert outcome.value == (await as_cpython_runs_it(code))[0]
+
+
 @pytest.mark.parametrize("name", PLAIN)
 async def test_a_plain_script_gives_the_same_in_full_python(full, name):
     outcome = await full.run(PLAIN[name], SEEN, answer)
@@ -364,3 +380,15 @@ async def test_many_more_scripts_than_places_all_come_to_their_end(anyio_backend
         with anyio.fail_after(30):
             outcomes = await asyncio.gather(*[sandbox.run(PLAIN["gather"], SEEN, answer) for _ in range(20)])
     assert {outcome.status for outcome in outcomes} == {"ok"}
+
+
+@pytest.mark.parametrize("lines", [3_000, 100_000])
+async def test_a_flood_is_known_for_one_though_its_first_piece_is_larger_than_the_bound(monty, lines):
+    """The interpreter hands over what was printed in pieces of some thousand bytes: each may be more than the bound."""
+
+    async def nothing(call: ScriptCall) -> None:
+        raise CallError(f"{call.name} is not there.")
+
+    code = f"for n in range({lines}):\n    print('line', n)\n"
+    outcome = await monty.run(code, Names(), nothing, limits=Limits(output=200))
+    assert outcome.status == "output_limit"

@@ -109,7 +109,7 @@ async def test_a_run_that_is_under_way_is_not_repeated_beside_itself(crib: Crib)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(first)
             await begun.wait()
-            (run,) = await crib.script_runner()._runs.newest()  # type: ignore[union-attr]
+            (run,) = (await crib.runs.page()).runs
             with pytest.raises(UsageError, match="under way"):
                 await crib.run_code(code, retry_of=run.id)
             go_on.set()

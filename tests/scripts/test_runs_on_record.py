@@ -66,7 +66,7 @@ async def test_how_a_run_ended_is_on_record_when_the_crib_is_closed(tmp_path: Pa
 
 async def test_nothing_with_effects_is_made_by_a_run_that_can_not_be_recorded(crib: Crib, tmp_path: Path) -> None:
     await crib.run_code(LOOKING)
-    await crib.script_runner()._runs.close()  # type: ignore[union-attr]
+    await crib.script_runner()._runs.written()  # type: ignore[union-attr]
     SEEN.clear()
     with closing(sqlite3.connect(tmp_path / "toolcrib.db", isolation_level=None)) as connection:
         connection.execute("ALTER TABLE runs RENAME TO elsewhere")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any, Literal
@@ -318,8 +319,23 @@ async def test_progress_is_told_call_by_call(crib: Crib) -> None:
 async def test_an_empty_script_and_an_unknown_language_are_refused(crib: Crib) -> None:
     with pytest.raises(UsageError, match="empty"):
         await crib.run_code("  \n")
-    with pytest.raises(UsageError, match="typescript"):
+    with pytest.raises(UsageError, match="typescript") as error:
         await crib.run_code("1", language="typescript")
+    assert "`scripts.typescript`" in error.value.hint
+
+
+@pytest.mark.skipif(shutil.which("bwrap") is None, reason="no wall for full Python is known to hold here")
+async def test_a_mistake_that_one_back_end_found_is_not_run_by_the_next(tmp_path: Path) -> None:
+    CALLS.clear()
+    config = {"mcpServers": {}, "toolcrib": {"scripts": {"full_python": True}}}
+    async with Crib.open(config, state_dir=tmp_path) as crib:
+        crib.add_functions(add, server="box")
+        beyond = "class Own(dict): pass\n"  # inheritance, which only full Python has
+        outcome = await crib.run_code(beyond + "(await box.add(a=1, b=2))['sum']")
+        assert (outcome.sandbox, outcome.value) == ("python-full", 3)
+        outcome = await crib.run_code("await box.add(a='one', b=2)")
+        assert (outcome.sandbox, outcome.status) == ("python", "rejected")
+    assert CALLS == [("add", (1, 2))]
 
 
 async def test_a_closed_server_is_a_failure_that_the_script_may_catch(tmp_path: Path) -> None:

@@ -232,7 +232,6 @@ class Description:
         wall: What stands between a script and this machine: `interpreter + bubblewrap`, say.
         holds_not: What that wall can't hold, a sentence each.
         can_suspend: Whether a run can be put to sleep and taken up by another process.
-        checks_types: Whether `check` looks at types.
     """
 
     name: str
@@ -241,7 +240,6 @@ class Description:
     wall: str
     holds_not: tuple[str, ...] = ()
     can_suspend: bool = False
-    checks_types: bool = False
 
 
 class Sandbox(ABC):

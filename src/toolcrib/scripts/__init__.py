@@ -5,7 +5,8 @@ from toolcrib.scripts.calling import Door
 from toolcrib.scripts.folder import ScriptFolder
 from toolcrib.scripts.naming import Naming, Stubs
 from toolcrib.scripts.outcome import RUN_META, MadeCall, Purpose, RunOutcome
-from toolcrib.scripts.record import Run
+from toolcrib.scripts.reading import RunPage, RunReader
+from toolcrib.scripts.record import RUN_STATES, Run, RunHead, RunState
 from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.scripts.runner import Backends, ScriptRunner
 from toolcrib.scripts.runs import Runs
@@ -17,6 +18,7 @@ __all__ = [
     "BUILT_IN",
     "RETRY_META",
     "RUN_META",
+    "RUN_STATES",
     "Backends",
     "Door",
     "EarlierCall",
@@ -24,7 +26,11 @@ __all__ = [
     "Naming",
     "Purpose",
     "Run",
+    "RunHead",
     "RunOutcome",
+    "RunPage",
+    "RunReader",
+    "RunState",
     "Runs",
     "SavedScript",
     "SavedScripts",

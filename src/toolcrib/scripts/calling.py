@@ -134,6 +134,7 @@ class ScriptCalls:
         self.made: list[MadeCall] = []
         self.shown: list[JsonObject] = []
         self._waits_for: list[ApprovalWaitingError] = []
+        self._ids: dict[int, str] = {}
 
     @property
     def waiting(self) -> str:
@@ -220,10 +221,12 @@ class ScriptCalls:
         taken: list[EarlierCall] = []
 
         def earlier(prepared: Call) -> Outcome | None:
+            self._ids[call.number] = prepared.id
             found = self._replay.take(prepared) if self._replay is not None else None
             if found is None:
                 return None
             taken.append(found[0])
+            self._ids[call.number] = found[0].call_id
             return found[1]
 
         options = Options(
@@ -298,7 +301,8 @@ class ScriptCalls:
                 self.shown.append(_block(each))
 
     def _file(self, call: ScriptCall, name: str, effect: Effect, state: MadeState, detail: str = "") -> None:
-        self.made.append(MadeCall(call.number, name, call.line, effect, state, detail))
+        call_id = self._ids.pop(call.number, "")
+        self.made.append(MadeCall(call.number, name, call.line, effect, state, detail, call_id))
 
 
 def _detail(outcome: Outcome) -> str:

@@ -26,6 +26,7 @@ class MadeCall:
         effect: What it may have done.
         state: How it ended.
         detail: What went wrong; empty when nothing did.
+        call: Its id in the journal, of a repeated one that of the earlier run; empty where it did not get so far.
     """
 
     number: int
@@ -34,6 +35,7 @@ class MadeCall:
     effect: Effect
     state: MadeState
     detail: str = ""
+    call: str = ""
 
     def to_json(self) -> JsonObject:
         """All members, by name."""
@@ -49,12 +51,14 @@ class Purpose:
         result_bytes: Most bytes of JSON that its value may have; None takes the configured bound.
         parent: The run that it is a part of; empty for none.
         asked: Equal for runs that were asked to do the same; empty where that does not matter.
+        script: The saved script that it runs; empty for none.
     """
 
     only_reads: bool = False
     result_bytes: int | None = None
     parent: str = ""
     asked: str = ""
+    script: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,8 @@
 
 import asyncio
 import secrets
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager, nullcontext, suppress
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -11,9 +11,8 @@ from typing import Any
 import anyio
 
 from toolcrib.broker import Caller
-from toolcrib.broker import Outcome as CallOutcome
 from toolcrib.catalog import ClientSide, JsonObject, OnProgress, Tool
-from toolcrib.errors import StoreError, UsageError
+from toolcrib.errors import UsageError
 from toolcrib.sandbox import Finding, Language, Limits, Outcome, Sandbox
 from toolcrib.scripts import extraction
 from toolcrib.scripts.calling import Door, ScriptCalls
@@ -21,8 +20,9 @@ from toolcrib.scripts.extraction import extractions
 from toolcrib.scripts.hints import what_to_do
 from toolcrib.scripts.naming import Named, Naming
 from toolcrib.scripts.outcome import MadeCall, Purpose, RunOutcome
-from toolcrib.scripts.record import Asleep, RunState
-from toolcrib.scripts.replaying import EarlierCall, Replay
+from toolcrib.scripts.record import Asleep
+from toolcrib.scripts.recording import Recording
+from toolcrib.scripts.replaying import Replay
 from toolcrib.scripts.runs import Runs
 
 Backends = Mapping[Language, Sequence[Callable[[], Sandbox]]]
@@ -132,7 +132,7 @@ class ScriptRunner:
             sandbox, name = looked.sandbox, looked.sandbox.description.name
             if any(finding.is_error for finding in looked.findings):
                 return RunOutcome("", language, name, "rejected", findings=tuple(looked.findings))
-            record = _Record(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door, self._leave)
+            record = Recording(f"run_{secrets.token_hex(6)}", code, caller, self._runs, self._door, self._leave)
             record.begin(language, name, retry_of, purpose)
         replay = await self._replay(retry_of)
         calls = self._calls(record, looked, replay, on_progress, client, purpose)
@@ -154,7 +154,7 @@ class ScriptRunner:
         """Take up a run that sleeps."""
         looked = await self._looked_at(asleep.code, asleep.language, caller)
         await runs.wake(run, asleep)
-        record = _Record(run, asleep.code, caller, runs, self._door, self._leave)
+        record = Recording(run, asleep.code, caller, runs, self._door, self._leave)
         async with record.broken_off():
             # It goes on with what it has read, in whichever conversation, and whatever this process knows of that.
             self._door.has_read(record.caller, asleep.labels)
@@ -178,12 +178,17 @@ class ScriptRunner:
         asked = await self._runs.asked(tool, arguments)
         return asked, await self._runs.unfinished(caller, asked)
 
+    async def written(self) -> None:
+        """Wait until what is known of runs by now can be read by others."""
+        if self._runs is not None:
+            await self._runs.written()
+
     async def aclose(self) -> None:
         """End every process that runs scripts, and write what there is to write of runs."""
         if self._leaving:
             await asyncio.wait(self._leaving)
         if self._runs is not None:
-            await self._runs.close()
+            await self._runs.written()
         for sandbox in self._started.values():
             await sandbox.aclose()
         self._started.clear()
@@ -204,12 +209,8 @@ class ScriptRunner:
             raise UsageError("There is nothing to run: the script is empty.")
         if language not in self._backends:
             known = ", ".join(self._backends) or "none"
-            more = (
-                ""
-                if language == "python"
-                else " `scripts.typescript` in the configuration adds TypeScript and JavaScript."
-            )
-            raise UsageError(f"Scripts can't be written in {language} here.", hint=f"Languages: {known}.{more}")
+            hint = f"Languages: {known}. `scripts.typescript` in the configuration adds TypeScript and JavaScript."
+            raise UsageError(f"Scripts can't be written in {language} here.", hint=hint)
         uses = extractions(code, language, is_there=self._extract is not None)
         more = {extraction.NAME: uses.stub} if uses.is_used else {}
         stubs = partial(self._stubs, caller)
@@ -231,7 +232,7 @@ class ScriptRunner:
 
     def _calls(
         self,
-        record: "_Record",
+        record: Recording,
         looked: "_Looked",
         replay: Replay | None,
         on_progress: OnProgress | None,
@@ -287,86 +288,6 @@ class _Looked:
     named: Named
     findings: list[Finding]
     run: str
-
-
-class _Record:
-    """One run's place in what is kept of runs, if they are kept.
-
-    Attributes:
-        run: Names the run.
-        caller: Who makes its calls.
-    """
-
-    def __init__(
-        self,
-        run: str,
-        code: str,
-        caller: Caller,
-        runs: Runs | None,
-        door: Door,
-        leave: Callable[[Coroutine[Any, Any, None]], None],
-    ) -> None:
-        self.run = run
-        self._leave = leave
-        self._code = code
-        self.caller = replace(caller, origin="script", run=run)
-        self._runs = runs
-        self._door = door
-
-    def begin(self, language: Language, sandbox: str, retry_of: str, purpose: Purpose) -> None:
-        """Put the run on record."""
-        if self._runs is not None:
-            self._runs.begin(self.run, self.caller, language, sandbox, self._code, retry_of, purpose)
-
-    async def known(self) -> None:
-        """See `Keeping.known`."""
-        if self._runs is not None:
-            await self._runs.on_record(self.run)
-
-    async def keep(self, number: int, outcome: CallOutcome, again: EarlierCall | None) -> None:
-        """See `Keeping.keep`; a result that can't be kept stops a later run that would repeat the call."""
-        if self._runs is None:
-            return
-        call = outcome.call
-        with suppress(StoreError):
-            digest = (await self._runs.digest())(call)
-            call_id = call.id if again is None else again.call_id
-            # Beside the script, which need not wait: that the call was made is in the journal already.
-            self._runs.keep(self.run, number, EarlierCall(call_id, call.target, digest, "done", outcome.result))
-
-    async def settled(self, told: RunOutcome, snapshot: bytes | None, labels: frozenset[str]) -> RunOutcome:
-        """Record how the run ended, or what it goes on from, and pass that on.
-
-        Raises:
-            StoreError: The run itself could not be recorded.
-        """
-        status: RunState = "ok" if told.ok else "suspended" if told.status == "suspended" else "failed"
-        detail = told.waiting or (f"{told.fault.kind}: {told.fault.message}" if told.fault else "")
-        asleep: Asleep | None = None
-        if status == "suspended" and snapshot is not None:
-            asleep = Asleep(self._code, told.language, labels, snapshot)
-        try:
-            await self.known()
-        finally:
-            await self._end(status, told.output, detail, asleep)
-        return told
-
-    @asynccontextmanager
-    async def broken_off(self) -> AsyncGenerator[None]:
-        """Record that the run was given up, when it is."""
-        try:
-            yield
-        except BaseException:
-            await self._end("failed", "", "It was given up.", None)
-            raise
-
-    async def _end(self, status: RunState, output: str, detail: str, asleep: Asleep | None) -> None:
-        with anyio.CancelScope(shield=True):
-            if self._runs is not None:
-                with suppress(StoreError):
-                    await self._runs.end(self.run, status, output, detail, asleep)
-            if status != "suspended":
-                self._leave(self._door.ended(self.caller))
 
 
 def _told(run: str, code: str, language: Language, looked: _Looked, calls: ScriptCalls, outcome: Outcome) -> RunOutcome:

@@ -17,13 +17,13 @@ from toolcrib.errors import SandboxError, UsageError, shown
 from toolcrib.sandbox import Language
 from toolcrib.scripts.behind import Behind
 from toolcrib.scripts.outcome import Purpose
-from toolcrib.scripts.record import Asleep, Run, RunState, call_of_row, packed, row_of_call, run_of_row, unpacked
+from toolcrib.scripts.record import Asleep, RunEnding, call_of_row, packed, row_of_call, unpacked
 from toolcrib.scripts.replaying import EarlierCall
 from toolcrib.store import Store, live_instances
 
 _PRUNE_EVERY = 600.0
-_WAIT = "Wait until it has ended; its account says more."
 """Seconds between two looks for what has been kept long enough."""
+_WAIT = "Wait until it has ended; its account says more."
 
 
 class Runs:
@@ -83,9 +83,12 @@ class Runs:
             "retry_of": retry_of,
             "parent": purpose.parent,
             "asked": purpose.asked,
+            "script": purpose.script,
             "status": "running",
             "output": "",
             "detail": "",
+            "cut": "",
+            "calls": "[]",
             "started_at": time.time(),
             "seal": "",
         }
@@ -100,7 +103,7 @@ class Runs:
         """
         await self._behind.on_record(run)
 
-    async def end(self, run: str, status: RunState, output: str, detail: str, asleep: Asleep | None = None) -> None:
+    async def end(self, run: str, ending: RunEnding, asleep: Asleep | None = None) -> None:
         """Record how a run ended, beside whoever goes on, or that it sleeps.
 
         Raises:
@@ -112,10 +115,9 @@ class Runs:
         ended = time.time()
         snapshot = None if asleep is None else packed(asleep)
         seal = "" if snapshot is None else await self._seal(run, snapshot, ended)
-        told = {"output": self._stored(output), "detail": self._stored(detail)}
-        values = {"status": status, **told, "ended_at": ended, "snapshot": snapshot, "seal": seal}
+        values = {**ending.row(self._stored), "ended_at": ended, "snapshot": snapshot, "seal": seal}
         self._behind.forget(run)
-        self._behind.put(lambda connection: tables.change(connection, run, values))
+        self._behind.put(lambda connection: tables.end(connection, run, values))
         if asleep is not None:
             await self._behind.written()
 
@@ -132,8 +134,8 @@ class Runs:
         row = row_of_call(run, number, call, time.time() + self._keep)
         self._behind.put(lambda connection: tables.keep_results(connection, [row]))
 
-    async def close(self) -> None:
-        """Wait until all is written; what can't be is lost."""
+    async def written(self) -> None:
+        """Wait until all that was put by now is written; what can't be is lost."""
         await self._behind.written()
 
     async def digest(self) -> Callable[[Call], str]:
@@ -144,15 +146,6 @@ class Runs:
         """
         key = await self._key()
         return lambda call: keyed_digest(call, key)
-
-    async def find(self, run: str, caller: Caller) -> Run:
-        """A run of the caller's principal.
-
-        Raises:
-            UsageError: There is none; another principal's is as unknown as one that never was.
-            StoreError: The store can't be read.
-        """
-        return run_of_row(await self._row(run, caller))
 
     async def script(self, run: str, caller: Caller) -> tuple[str, Language]:
         """The script of a run of the caller's principal, and what it is written in.
@@ -190,17 +183,6 @@ class Runs:
             parents.append(run)
         since = store.clock() - self._keep
         return await store.read(tables.unfinished, asked, caller.principal.name, parents, since)
-
-    async def newest(self, principal: str | None = None, *, limit: int = 50) -> list[Run]:
-        """The newest runs, of one principal or of all.
-
-        Raises:
-            StoreError: The store can't be read.
-        """
-        from toolcrib.scripts import tables
-
-        store = await self._store()
-        return [run_of_row(row) for row in await store.read(tables.newest, principal, limit)]
 
     @asynccontextmanager
     async def claimed(self, run: str) -> AsyncGenerator[None]:
@@ -358,4 +340,5 @@ class Runs:
             tables.prune(connection, now, now - self._keep, now - self._retention)
 
     def _stored(self, text: str) -> str:
-        return self._redact(text).encode("utf-8", "replace").decode()
+        """A text without secrets, as every database can hold it: no half of a surrogate pair, no NUL."""
+        return self._redact(text).encode("utf-8", "replace").decode().replace("\0", "\ufffd")

@@ -164,6 +164,7 @@ class SavedScripts:
             result_bytes=_LARGEST_VALUE,
             parent=caller.run,
             asked=asked,
+            script=script.name,
         )
         retry_of = context.meta.get(RETRY_META)
         return await runner.run(

@@ -1,13 +1,15 @@
 """The tables of runs, and the statements over them; the only module here that needs SQLAlchemy."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import (
     Boolean,
     Column,
+    ColumnElement,
     Connection,
     Float,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -16,15 +18,18 @@ from sqlalchemy import (
     Text,
     and_,
     delete,
+    func,
     insert,
     or_,
     select,
+    tuple_,
     update,
 )
 
+from toolcrib.scripts.record import RunHead, merged
 from toolcrib.store.queries import is_live, members
 
-VERSION = 2
+VERSION = 3
 METADATA = MetaData()
 
 _RUNS = Table(
@@ -38,17 +43,26 @@ _RUNS = Table(
     Column("sandbox", String, nullable=False),
     Column("code", Text, nullable=False),
     Column("is_whole", Boolean, nullable=False),
-    Column("parent", String, nullable=False),
+    Column("parent", String, nullable=False, index=True),
     Column("asked", String, nullable=False, index=True),
-    Column("retry_of", String, nullable=False),
+    Column("script", String, nullable=False),
+    Column("retry_of", String, nullable=False, index=True),
     Column("status", String, nullable=False),
     Column("output", Text, nullable=False),
+    Column("value", Text),
+    Column("cut", Text, nullable=False),
     Column("detail", Text, nullable=False),
-    Column("started_at", Float, nullable=False, index=True),
+    Column("line", Integer),
+    Column("calls", Text, nullable=False),
+    Column("started_at", Float, nullable=False),
     Column("ended_at", Float),
     Column("snapshot", LargeBinary),
     Column("seal", String, nullable=False),
 )
+_BY_TIME = (_RUNS.c.started_at, _RUNS.c.id)
+Index("runs_by_started_at", *_BY_TIME)
+for _name in ("principal", "status", "script"):
+    Index(f"runs_by_{_name}", _RUNS.c[_name], *_BY_TIME)
 _RESULTS = Table(
     "run_results",
     METADATA,
@@ -63,13 +77,19 @@ _RESULTS = Table(
 )
 
 
+_BEGINS = 200
+_HEAD = [name for name in RunHead.__dataclass_fields__ if name != "begins"]
+
+
 def add(connection: Connection, run: dict[str, Any]) -> None:
     """Insert a run."""
     connection.execute(insert(_RUNS).values(run))
 
 
-def change(connection: Connection, run: str, values: dict[str, Any]) -> None:
-    """Change members of a run."""
+def end(connection: Connection, run: str, values: dict[str, Any]) -> None:
+    """Record how a run ended; what it called is added to what was told of it before it slept."""
+    before = connection.execute(select(_RUNS.c.calls).where(_RUNS.c.id == run)).scalar_one_or_none() or "[]"
+    values = {**values, "calls": merged(before, values["calls"])}
     connection.execute(update(_RUNS).where(_RUNS.c.id == run).values(values))
 
 
@@ -108,13 +128,31 @@ def find(connection: Connection, run: str, principal: str) -> dict[str, Any] | N
     return None if row is None else members(row)
 
 
-def newest(connection: Connection, principal: str | None, limit: int) -> list[dict[str, Any]]:
-    """The newest runs, of one principal or of all, without their snapshots."""
-    columns = [column for column in _RUNS.c if column.name != "snapshot"]
-    wanted = select(*columns).order_by(_RUNS.c.started_at.desc()).limit(limit)
-    if principal is not None:
-        wanted = wanted.where(_RUNS.c.principal == principal)
+def page(
+    connection: Connection, equal: Mapping[str, str], before: tuple[float, str] | None, limit: int
+) -> list[dict[str, Any]]:
+    """The newest runs whose columns have these values, newest first, without what is long.
+
+    Args:
+        connection: The database.
+        equal: Values by the names of their columns.
+        before: When a run began, and its id: only those before it.
+        limit: How many.
+    """
+    columns = [_RUNS.c[name] for name in _HEAD]
+    wanted = select(*columns, func.substr(_RUNS.c.code, 1, _BEGINS).label("begins"))
+    wanted = wanted.where(*(_RUNS.c[name] == value for name, value in equal.items()))
+    if before is not None:
+        wanted = wanted.where(tuple_(*_BY_TIME) < before)
+    wanted = wanted.order_by(*(column.desc() for column in _BY_TIME)).limit(limit)
     return [members(row) for row in connection.execute(wanted)]
+
+
+def whole(connection: Connection, run: str) -> dict[str, Any] | None:
+    """A run without what it goes on from, or None."""
+    columns = [column for column in _RUNS.c if column.name != "snapshot"]
+    row = connection.execute(select(*columns).where(_RUNS.c.id == run)).first()
+    return None if row is None else members(row)
 
 
 def keep_results(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
@@ -131,12 +169,33 @@ def results(connection: Connection, run: str, now: float) -> list[dict[str, Any]
     return [row if row["expires_at"] > now else {**row, "result": None} for row in found]
 
 
+def result(connection: Connection, run: str, call_id: str, now: float) -> dict[str, Any] | None:
+    """What one call of a run came to, while that is kept."""
+    this = (_RESULTS.c.run == run, _RESULTS.c.call_id == call_id, _RESULTS.c.expires_at > now)
+    row = connection.execute(select(_RESULTS).where(*this)).first()
+    return None if row is None else members(row)
+
+
+def settle(connection: Connection, now: float, dead: Sequence[str] = ()) -> None:
+    """Settle the runs that were left under way by instances which are gone: whose lease has ended, or that are known
+    to be dead."""
+    ended = {"status": "unknown", "detail": "Toolcrib ended while it ran.", "ended_at": now}
+    connection.execute(update(_RUNS).where(*_lost(now, dead)).values(ended))
+
+
+def is_something_lost(connection: Connection, now: float, dead: Sequence[str]) -> bool:
+    """Whether `settle` would find anything."""
+    return connection.execute(select(_RUNS.c.id).where(*_lost(now, dead)).limit(1)).first() is not None
+
+
+def _lost(now: float, dead: Sequence[str]) -> tuple[ColumnElement[bool], ...]:
+    return _RUNS.c.status == "running", or_(~is_live(_RUNS.c.instance, now), _RUNS.c.instance.in_(dead))
+
+
 def prune(connection: Connection, now: float, asleep: float, oldest: float) -> None:
     """Drop results that have expired, what runs go on from that fell asleep before `asleep`, and runs that began
     before `oldest`, with all that belongs to them; settle runs whose process is gone."""
-    lost = (_RUNS.c.status == "running", ~is_live(_RUNS.c.instance, now))
-    ended = {"status": "unknown", "detail": "Toolcrib ended while it ran.", "ended_at": now}
-    connection.execute(update(_RUNS).where(*lost).values(ended))
+    settle(connection, now)
     expired = (_RESULTS.c.expires_at <= now, _RESULTS.c.result.is_not(None))
     connection.execute(update(_RESULTS).where(*expired).values(result=None))
     late = (_RUNS.c.snapshot.is_not(None), _RUNS.c.ended_at <= asleep)

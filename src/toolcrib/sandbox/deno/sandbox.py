@@ -69,8 +69,7 @@ class DenoSandbox(Sandbox):
             wall = f"{wall} ({self._start.reason})"
         names = {"typescript": "TypeScript", "javascript": "JavaScript"}
         dialect = DIALECT.format(language=names[self._language])
-        checks = self._language == "typescript"
-        return Description(self._language, self._language, dialect, wall, HOLDS_NOT, checks_types=checks)
+        return Description(self._language, self._language, dialect, wall, HOLDS_NOT)
 
     async def start(self) -> None:
         """As `Sandbox.start`."""

@@ -187,6 +187,9 @@ class MontyEngine(Engine):
         for module in self._script.modules:
             self._modules[module] = session.feed_run(module_source(module), skip_type_check=True)
             self._worker.feeds += 1
+        for name in self._script.hiding:
+            session.feed_run(f"try:\n    {name} = {name}\nexcept NameError:\n    pass", skip_type_check=True)
+            self._worker.feeds += 1
         self._feed = f"<python-input-{self._worker.feeds}>"
         return session.feed_start(self._script.code, print_callback=self._print, skip_type_check=True)
 
@@ -211,11 +214,14 @@ class MontyEngine(Engine):
     def _print(self, stream: str, text: str) -> None:
         """Called on the thread of the turn."""
         self._printed_bytes += len(text)
-        if self._printed_bytes > 2 * self._flood:
-            if self._worker.pid:
-                processes.end(self._worker.pid)
-        else:
+        if self._printed_bytes <= 2 * self._flood:
             self._printed.append((stream, text))
+            return
+        if self._printed_bytes - len(text) <= 2 * self._flood:
+            # A first piece may be larger than all that may be printed: the driver has to see that it was too much.
+            self._printed.append((stream, text[: self._flood + 1]))
+        if self._worker.pid:
+            processes.end(self._worker.pid)
 
     def _drained(self) -> Iterator[Printed]:
         while self._printed:

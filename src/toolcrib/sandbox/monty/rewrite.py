@@ -6,6 +6,7 @@ errors, and what a check of types says, name the script's own lines.
 """
 
 import ast
+import builtins
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -42,11 +43,14 @@ class Rewritten:
         code: Its text, of as many lines.
         modules: Modules that it imports and that have to be made first.
         missing: Modules that it imports and nobody has, each with its line.
+        hiding: Builtin names that its comprehensions give to items. Outside of functions Monty takes them for the
+            builtins all the same, unless the script's own names have them.
     """
 
     code: str
     modules: list[str] = field(default_factory=list[str])
     missing: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    hiding: tuple[str, ...] = ()
 
 
 def rewritten(code: str, namespaces: Iterable[str], native: frozenset[str]) -> Rewritten:
@@ -80,7 +84,7 @@ def _rewritten(code: str, namespaces: frozenset[str], native: frozenset[str]) ->
     except SyntaxError:
         # edits that got into each other's way: what Monty says of the script as it stands is clearer
         text = code
-    return Rewritten(text, writer.modules, writer.missing)
+    return Rewritten(text, writer.modules, writer.missing, _hiding(tree))
 
 
 class _Writer(ast.NodeVisitor):
@@ -338,6 +342,13 @@ def _imported(tree: ast.Module) -> Iterator[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
                 yield alias.asname or alias.name, f"{node.module}.{alias.name}"
+
+
+def _hiding(tree: ast.Module) -> tuple[str, ...]:
+    """Builtin names that comprehensions give to items."""
+    targets = [node.target for node in ast.walk(tree) if isinstance(node, ast.comprehension)]
+    names = {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return tuple(sorted(name for name in names if hasattr(builtins, name)))
 
 
 def _used(tree: ast.Module) -> set[str]:

@@ -61,7 +61,7 @@ class MontySandbox(Sandbox):
             wall = f"{wall}, under {self._start.wall}"
         elif self._start and self._start.reason:
             wall = f"{wall} ({self._start.reason})"
-        return Description("python", "python", DIALECT, wall, MONTY_HOLDS_NOT, can_suspend=True, checks_types=True)
+        return Description("python", "python", DIALECT, wall, MONTY_HOLDS_NOT, can_suspend=True)
 
     async def start(self) -> None:
         """As `Sandbox.start`."""
@@ -103,6 +103,8 @@ class MontySandbox(Sandbox):
         except (RecursionError, MemoryError, ValueError):
             return findings
         findings += _missing(script)
+        # beside the check, which takes longer: where scripts follow each other closely, none is ready yet
+        self._running.prepare()
         try:
             typed = await self._running.check(STUBS + names.stubs + _untyped(names), script.code)
         except (MontyError, RuntimeError) as error:

@@ -17,7 +17,7 @@ from pydantic_monty import ExternalModule, Monty, MontyError, MontySession, Reso
 
 from toolcrib.sandbox import processes
 from toolcrib.sandbox.contract import Finding
-from toolcrib.sandbox.limits import Limits
+from toolcrib.sandbox.limits import DEFAULT_LIMITS, Limits
 from toolcrib.sandbox.monty.checking import types_of
 from toolcrib.sandbox.monty.modules import ANY_STUBS, MODULES
 from toolcrib.sandbox.monty.prelude import PRELUDE
@@ -64,14 +64,17 @@ class Crew:
     _checkers: Monty = field(init=False)
     _slots: asyncio.Semaphore = field(init=False)
     _checks: asyncio.Semaphore = field(init=False)
-    _spare: tuple[Limits, Worker] | None = None
+    _wanted: ResourceLimits = field(init=False)
+    _spare: tuple[ResourceLimits, Worker] | None = None
     _hiring: "asyncio.Task[None] | None" = None
+    _is_awaited: bool = False
     _workers: set[int] = field(default_factory=set[int])
     _leaving: "set[asyncio.Task[None]]" = field(default_factory=lambda: set[asyncio.Task[None]]())
     _closed: bool = False
 
     async def start(self) -> None:
         """Start the pools. Raises MontyError, RuntimeError or OSError where nothing can be started."""
+        self._wanted = _engine_limits(DEFAULT_LIMITS)
         self._threads = ThreadPoolExecutor(self.size + 4, thread_name_prefix="toolcrib-monty")
         self._slots = asyncio.Semaphore(self.size)
         self._checks = asyncio.Semaphore(_CHECKERS)
@@ -128,10 +131,9 @@ class Crew:
         """
         await self._slots.acquire()
         try:
-            if prepared and self._spare and self._spare[0] == limits:
-                worker, self._spare = self._spare[1], None
-            else:
-                worker = await self._hired(limits, prepared)
+            wanted = _engine_limits(limits)
+            ready = await self._made_ready(wanted) if prepared else None
+            worker = ready or await self._hired(wanted, prepared)
         except BaseException:
             self._slots.release()
             raise
@@ -139,7 +141,17 @@ class Crew:
             self._workers.add(worker.pid)
         return worker
 
-    async def _hired(self, limits: Limits, prepared: bool) -> Worker:
+    async def _made_ready(self, limits: ResourceLimits) -> Worker | None:
+        """The worker that was made ready, or is just being made and no other script waits for."""
+        if self._spare is None and self._hiring and not self._hiring.done() and not self._is_awaited:
+            self._is_awaited = True
+            await asyncio.wait([self._hiring])
+        if self._spare is None or self._spare[0] != limits:
+            return None
+        worker, self._spare = self._spare[1], None
+        return worker
+
+    async def _hired(self, limits: ResourceLimits, prepared: bool) -> Worker:
         making = self.begin(self._made, limits, prepared)
         try:
             return await asyncio.shield(making)
@@ -152,12 +164,25 @@ class Crew:
         if not making.cancelled() and making.exception() is None:
             self._leave(self._dismiss(making.result(), slot=False))
 
-    def prepare(self, limits: Limits, *, delay: float = 0.0) -> None:
-        """Make a worker ready for the next script, in the background and after a while."""
+    def prepare(self, limits: Limits | None = None, *, delay: float = 0.0) -> None:
+        """Make a worker ready for the next script, in the background.
+
+        Args:
+            limits: What that may use, as far as can be told; None for what was said last.
+            delay: Seconds to wait before.
+        """
+        if limits is not None:
+            self._wanted = _engine_limits(limits)
         if delay:
-            asyncio.get_running_loop().call_later(delay, self.prepare, limits)
-        elif not self._closed and self._spare is None and (self._hiring is None or self._hiring.done()):
-            self._hiring = asyncio.create_task(self._prepare(limits))
+            asyncio.get_running_loop().call_later(delay, self.prepare)
+        elif self._is_to_make_ready and (self._hiring is None or self._hiring.done()):
+            self._is_awaited = False
+            self._hiring = asyncio.create_task(self._prepare())
+
+    @property
+    def _is_to_make_ready(self) -> bool:
+        """One that is ready for scripts with other limits would never be taken, and keep its place."""
+        return not self._closed and (self._spare is None or self._spare[0] != self._wanted)
 
     def dismiss(self, worker: Worker) -> None:
         """Give a worker back in the background: the end of its process is nothing to wait for."""
@@ -194,8 +219,8 @@ class Crew:
         ) as session:
             return types_of(session, code)
 
-    def _made(self, limits: Limits, prepared: bool) -> Worker:
-        session = self._pool.checkout(limits=_engine_limits(limits))
+    def _made(self, limits: ResourceLimits, prepared: bool) -> Worker:
+        session = self._pool.checkout(limits=limits)
         session.__enter__()
         worker = Worker(session, session.worker_pid)
         if prepared:
@@ -203,12 +228,14 @@ class Crew:
             worker.feeds = 1
         return worker
 
-    async def _prepare(self, limits: Limits) -> None:
+    async def _prepare(self) -> None:
         with suppress(MontyError, RuntimeError, OSError, TimeoutError):
-            worker = await self.call(self._made, limits, True)
-            if self._closed or self._spare is not None:
-                await self._dismiss(worker, slot=False)
-            else:
+            while self._is_to_make_ready:
+                if self._spare:
+                    useless, self._spare = self._spare[1], None
+                    await self._dismiss(useless, slot=False)
+                limits = self._wanted
+                worker = await self.call(self._made, limits, True)
                 self._spare = (limits, worker)
 
 
