@@ -50,7 +50,6 @@ async def test_a_change_at_a_given_client_is_taken_over_and_told(mode: Any, give
     async with Client(shop.server, mode=mode) as client:
         one = client if given == "client" else client.session
         async with Crib.from_clients({"shop": one}) as crib:
-            await anyio.wait_all_tasks_blocked()  # the subscription is on its way
             with crib.events.subscribe() as events, anyio.fail_after(10):
                 await shop.change("bread", "cheese")
                 change = await anext(events)

@@ -221,11 +221,10 @@ async def test_configured_servers_are_listed_once_and_then_known_from_disk(tmp_p
 @pytest.mark.parametrize("running", [False, True])
 @pytest.mark.parametrize("index", [False, True])
 async def test_a_stored_listing_that_is_damaged_or_deleted_is_listed_anew_and_costs_no_other_server(
-    tmp_path: Path, running: bool, index: bool
+    tmp_path: Path, listed: Path, running: bool, index: bool
 ) -> None:
     config = demo_config()
-    async with Crib.open(config, state_dir=tmp_path) as crib:
-        await crib.search("create a ticket")
+    shutil.copytree(listed, tmp_path, dirs_exist_ok=True)
     if not index:
         shutil.rmtree(tmp_path / "index")
     async with Crib.open(config, state_dir=tmp_path) as crib:

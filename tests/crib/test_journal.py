@@ -93,7 +93,7 @@ async def test_secrets_are_nowhere_in_what_was_written(tmp_path: Path) -> None:
         crib.secrets.add(planted["header"], name="token")
         await crib.call("s.echo", arguments)
         with pytest.raises(ToolcribError):
-            await crib.call("s.fail", {"text": planted["env"]})
+            await crib.call("s.fail", {"text": planted["env"], "letters": arguments["letters"]})
         kept = json.loads((await crib.journal.entries(Filter(tool="s.echo")))[0].arguments or "")
     assert kept["said"] == "use *** and ***, ***"
     assert kept["password"] == "***"

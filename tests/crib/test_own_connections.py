@@ -157,3 +157,20 @@ async def test_an_approved_call_takes_the_connection_that_it_would_have_taken_at
     async with Crib.open(config, approver=approver, state_dir=tmp_path / "state") as crib:
         assert await root(crib, ALICE, Client("file:///alice")) == "file:///alice"
     assert starts() == 2  # and the shared one, which lists
+
+
+async def test_a_server_that_always_runs_stays_shared_unless_the_configuration_says_otherwise(tmp_path):
+    args = ["-S", str(STUB), "AsksInCall"]
+    entry = {"command": sys.executable, "args": args, "toolcrib": {"start": "always"}}
+    async with Crib.open({"one": entry}, state_dir=tmp_path) as crib:
+        for _ in range(2):  # it has asked in vain by the second time
+            assert await root(crib, ALICE, Client("file:///alice")) == "-32600"
+        [status] = crib.servers
+        assert status.connections == 1
+
+
+async def test_the_one_client_of_a_gateway_over_stdio_is_asked_from_the_first_call_on(opened, starts):
+    async with opened("auto") as crib:
+        await crib.refresh()
+        assert await root(crib, replace(ALICE, face="stdio"), Client("file:///alice")) == "file:///alice"
+    assert starts() == 2

@@ -69,6 +69,9 @@ async def test_a_resource_of_a_denied_source_is_one_of_no_source(tmp_path: Path)
                 await crib.request("resources/read", server, {"uri": "x://y"})
             messages.append(str(caught.value).replace(server, "S"))
         assert messages[0] == messages[1]
+        with pytest.raises(UsageError) as caught:
+            await crib.request("resources/read", "labb", {"uri": "x://y"})
+        assert "Did you mean" not in str(caught.value)  # what is denied is not named as what was meant either
         assert lab.sent == []
         assert crib.overview() == []
         assert crib.configured() == []

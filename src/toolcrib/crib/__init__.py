@@ -2,11 +2,13 @@
 
 from toolcrib.crib.availability import Availability, AvailableServer, Enabled
 from toolcrib.crib.base import SWITCHES_FILE
-from toolcrib.crib.crib import DEFAULT_LIMIT, Crib
+from toolcrib.crib.crib import Crib
 from toolcrib.crib.directory import Directory
-from toolcrib.crib.finder import FoundTool, SearchAnswer, SourceSummary
+from toolcrib.crib.explaining import ExplainedNeed, ExplainedSearch, Strategy
+from toolcrib.crib.finder import DEFAULT_LIMIT, FoundTool, SearchAnswer, SourceSummary
 from toolcrib.crib.opening import ConfigLike
 from toolcrib.crib.shelf import OffServer
+from toolcrib.crib.skillneeds import SkillNeeds, UsedSkill
 
 __all__ = [
     "DEFAULT_LIMIT",
@@ -17,8 +19,13 @@ __all__ = [
     "Crib",
     "Directory",
     "Enabled",
+    "ExplainedNeed",
+    "ExplainedSearch",
     "FoundTool",
     "OffServer",
     "SearchAnswer",
+    "SkillNeeds",
     "SourceSummary",
+    "Strategy",
+    "UsedSkill",
 ]

@@ -35,7 +35,7 @@ from toolcrib.broker import (
     Watch,
     mended,
 )
-from toolcrib.catalog import JsonObject, SnapshotStore, Tool, ToolRegistry
+from toolcrib.catalog import SKILLS, JsonObject, SnapshotStore, Tool, ToolRegistry
 from toolcrib.config import (
     TOKENS_FILE,
     Config,
@@ -47,7 +47,7 @@ from toolcrib.config import (
     user_state_dir,
 )
 from toolcrib.crib.approving import asking_of
-from toolcrib.crib.changes import told_by
+from toolcrib.crib.changes import LISTS_OF, tell_if_changed, told_by
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.dynamic import Dynamic
 from toolcrib.crib.extracting import Extracting
@@ -61,10 +61,12 @@ from toolcrib.crib.presence import record_presence
 from toolcrib.crib.shared import SharedStore
 from toolcrib.crib.shelf import Shelf
 from toolcrib.crib.sources import SourceTable, list_clients
+from toolcrib.crib.switchboard import Switchboard
 from toolcrib.crib.watching import look_at_listings, watch_of
-from toolcrib.errors import StoreError, UsageError, shown
-from toolcrib.events import EventBus, ServerStateChanged
+from toolcrib.errors import StoreError, UsageError
+from toolcrib.events import EventBus, OffersChanged, ServerStateChanged
 from toolcrib.redact import Secrets
+from toolcrib.schema import UnknownServerError
 from toolcrib.search import Searcher, make_searcher
 from toolcrib.servers import McpServer, ServerPool, ServerStatus, Vault
 from toolcrib.smallmodel import SmallModel
@@ -74,8 +76,6 @@ if TYPE_CHECKING:
     from mcp.client.session import ClientSession
 
     from toolcrib.scripts import ScriptRunner
-
-_MOST_NAMED = 30
 
 SWITCHES_FILE = "switches.json"
 """Where, in the state directory, it stands what the user has switched on and off."""
@@ -111,9 +111,9 @@ class CribBase:
             self.secrets.add_entry(entry)
         self._inputs = dict(config.inputs)
         self._variables = variables or Variables(inputs=self._inputs)
-        self._state_dir = Path(state_dir or user_state_dir())
-        self._instance = secrets.token_hex(16)
-        self._shared = SharedStore(self._state_dir, self._instance, config.settings.store, self._variables)
+        self.state_dir = Path(state_dir or user_state_dir())
+        self.instance = secrets.token_hex(16)
+        self._shared = SharedStore(self.state_dir, self.instance, config.settings.store, self._variables)
         self._sources = SourceTable(self.registry, self.events, self._is_off, self._is_hidden)
         self._small_model = small_model
         self._extract: Tool | None = None
@@ -124,11 +124,11 @@ class CribBase:
         self._flow = flow_of(config.settings, self._sources.labels)
         policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
         self._access = Access(self.registry, policy)
-        ledger = self._ledger = ledger_of(self._shared, self._state_dir)
+        ledger = self._ledger = ledger_of(self._shared, self.state_dir)
         self._journal = journal_of(
             config.settings.journal,
             ledger,
-            self._instance,
+            self.instance,
             self.secrets,
             labels=self._flow.labels,
             prices=Prices(self.registry, self._access),
@@ -136,13 +136,13 @@ class CribBase:
         self.journal = JournalReader(ledger, self._flush_journal, self._shared.exists)
         self._results = StoredResults(
             config.settings.results,
-            self._state_dir,
+            self.state_dir,
             labels=self._sources.labels,
             policy=policy,
             flow=self._flow,
             registry=self.registry,
         )
-        self.seen = SeenShapes(self._state_dir / SEEN_FOLDER, self.secrets.text)
+        self.seen = SeenShapes(self.state_dir / SEEN_FOLDER, self.secrets.text)
         self._parking = Parking()
         asking = asking_of(config.settings.approvals, approver, self._shared, self.secrets, self._flow, self.events)
         self.approvals = Approvals(asking)
@@ -166,14 +166,15 @@ class CribBase:
             self.registry,
             self._access,
             searcher or _searcher_of(config, small_model),
-            lambda: [source for source in self._sources if not self._is_off(source.id)],
+            lambda: [each for each in self._sources if each.id != SKILLS and not self._is_off(each.id)],
             Narrowing(self.registry, self._sources, lambda: list(self._sources)),
             self._sources.effect,
-            index_file(config, self._state_dir),
+            index_file(config, self.state_dir),
         )
         self._clients = connected_clients(clients or {})
         for client in self._clients:
             self._sources.put(client)
+        self._vault = Vault(self.state_dir / "auth")
         self._pool: ServerPool | None = None
         self._owner: asyncio.Task[None] | None = None
         self._opened = asyncio.Event()
@@ -181,16 +182,18 @@ class CribBase:
         self._lists_first = lists_first
         patience = config.settings.first_listing_wait
         self._listings = Listings(self.registry, self.events, lambda: self._sources.servers, patience, self._is_off)
-        self.tokens = TokenFile(self._state_dir / TOKENS_FILE)
+        self.tokens = TokenFile(self.state_dir / TOKENS_FILE)
+        switches = Switches(self.state_dir / SWITCHES_FILE)
+        self._switchboard = Switchboard(config, self._sources, self._listings, switches)
         self._dynamic = Dynamic(
             config,
             self.registry,
             self._sources,
             self._access,
             self._listings,
-            Shelf(policy, index_file(config, self._state_dir, "-off")),
-            Directory(config.settings.registries, self._state_dir),
-            Switches(self._state_dir / SWITCHES_FILE),
+            Shelf(policy, index_file(config, self.state_dir, "-off")),
+            Directory(config.settings.registries, self.state_dir),
+            self._switchboard,
             self._add_server,
         )
         self._hashes: dict[str, str] = {}
@@ -200,7 +203,7 @@ class CribBase:
     async def __aenter__(self) -> Self:
         if self._owner is not None:
             raise UsageError("A crib can be entered once.", hint="Open another one.")
-        self._dynamic.prepare()
+        self._switchboard.prepare()
         self._owner = asyncio.create_task(self._own(), name="toolcrib")
         opened = asyncio.create_task(self._opened.wait())
         await asyncio.wait({self._owner, opened}, return_when=asyncio.FIRST_COMPLETED)
@@ -263,10 +266,10 @@ class CribBase:
                 self.config,
                 tasks,
                 variables=self._variables,
-                snapshots=SnapshotStore(self._state_dir / "snapshots"),
-                vault=Vault(self._state_dir / "auth"),
-                marker=self._instance,
-                on_listed=self._dynamic.take,
+                snapshots=SnapshotStore(self.state_dir / "snapshots"),
+                vault=self._vault,
+                marker=self.instance,
+                on_listed=self._switchboard.take,
                 on_state=self._on_state,
                 on_heard=self._on_heard,
                 secrets=self.secrets,
@@ -276,7 +279,7 @@ class CribBase:
                 self._hashes[server.id] = server.config.config_hash
             tasks.start_soon(self._pins.keep)
             tasks.start_soon(look_at_listings, self.changes, self.events)
-            self._dynamic.open(tasks)
+            self._switchboard.open(tasks)
             if self.config.servers:
                 tasks.start_soon(record_presence, self._shared, self.events, lambda: self.servers, self._hashes)
             await list_clients(self._clients, self._sources, tasks, self._closing, self._on_heard)
@@ -309,14 +312,14 @@ class CribBase:
         """Do what the user has switched, and give the tasks of the open crib."""
         if self._tasks is None:
             raise UsageError("The crib is not open.", hint="Use it inside `async with`.")
-        self._dynamic.follow_switches(self._tasks)
+        self._switchboard.follow_switches(self._tasks)
         return self._tasks
 
     def _is_hidden(self, source_id: str, caller: Caller) -> bool:
         return self._access.hides_source(source_id, caller.principal)
 
     def _is_off(self, server_id: str) -> bool:
-        return self._dynamic.is_off(server_id)
+        return self._switchboard.is_off(server_id)
 
     def _add_server(self, server_id: str, entry: ServerConfig, inputs: Mapping[str, Input]) -> McpServer:
         """Take in a server that the configuration does not have but allows."""
@@ -336,8 +339,16 @@ class CribBase:
 
     def _on_heard(self, source_id: str, method: str, params: Mapping[str, Any]) -> None:
         """Publish what a source said of what it offers beside its tools."""
-        if (event := told_by(source_id, method, params)) is not None:
-            self.events.publish(event)
+        event = told_by(source_id, method, params)
+        if event is None:
+            return
+        server = self._sources.find(source_id)
+        if isinstance(event, OffersChanged) and isinstance(server, McpServer) and self._tasks is not None:
+            before = server.offering.seen(*LISTS_OF[event.kind])
+            if before is not None:
+                self._tasks.start_soon(tell_if_changed, server, event, before, self.events)
+                return
+        self.events.publish(event)
 
     def _server(self, name: str) -> McpServer:
         if self._pool is None:
@@ -352,5 +363,4 @@ class CribBase:
         for source in known:
             if source.id == name or (isinstance(source, McpServer) and source.config.key == name):
                 return source.id
-        ids = ", ".join(each.id for each in known[:_MOST_NAMED]) or "none"
-        raise UsageError(f"There is no server {shown(name)}.", hint=f"The configured ones: {ids}.")
+        raise UnknownServerError(name, [each.id for each in known])

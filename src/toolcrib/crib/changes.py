@@ -1,12 +1,19 @@
 """What a new listing changes of the catalog, told to whoever listens."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from toolcrib.catalog import JsonObject, ToolRegistry, public_name
-from toolcrib.errors import StoreError
+from toolcrib.catalog import JsonObject, ListMethod, ToolRegistry, public_name
+from toolcrib.errors import ServerError, StoreError
 from toolcrib.events import CatalogChanged, EventBus, OffersChanged, ResourceUpdated
+from toolcrib.servers import McpServer
+
+LISTS_OF: Mapping[str, tuple[ListMethod, ...]] = {
+    "resources": ("resources/list", "resources/templates/list"),
+    "prompts": ("prompts/list",),
+}
+"""What a server lists of each kind that `OffersChanged` tells of."""
 
 
 @contextmanager
@@ -42,6 +49,26 @@ def told_by(source_id: str, method: str, params: Mapping[str, Any]) -> OffersCha
             return ResourceUpdated(source_id, params["uri"])
         case _:
             return None
+
+
+async def tell_if_changed(server: McpServer, event: OffersChanged, before: Sequence[bytes], events: EventBus) -> None:
+    """Publish that what a server offers has changed, unless it lists the same as before.
+
+    Args:
+        server: The server that says so.
+        event: What it says.
+        before: What `Offering.seen` told when it said so.
+        events: Told.
+    """
+    methods = LISTS_OF[event.kind]
+    try:
+        for method in methods:
+            await server.list(method)
+    except ServerError:
+        events.publish(event)
+        return
+    if server.offering.seen(*methods) != before:
+        events.publish(event)
 
 
 def _definitions(registry: ToolRegistry, part: str) -> dict[str, JsonObject]:

@@ -1,11 +1,11 @@
 """`Crib`: opens a configuration and wires the floors together; the library's front door."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from toolcrib.broker import (
     LOCAL,
@@ -17,40 +17,38 @@ from toolcrib.broker import (
 )
 from toolcrib.catalog import (
     SAVED_SCRIPTS,
+    SKILL_HEAD,
+    SKILLS,
     JsonObject,
     OnProgress,
     RequestMethod,
-    Source,
     Tool,
     VisibleSet,
 )
 from toolcrib.config import Variables, config_from_mapping
+from toolcrib.crib.adding import CribAdding
 from toolcrib.crib.availability import Availability, Enabled
-from toolcrib.crib.exposing import CribExposing
-from toolcrib.crib.finder import SearchAnswer, SourceSummary
+from toolcrib.crib.finder import DEFAULT_LIMIT, SearchAnswer, SourceSummary
 from toolcrib.crib.narrowing import Only
 from toolcrib.crib.opening import ConfigLike, loaded
-from toolcrib.crib.presence import states_elsewhere
+from toolcrib.crib.operating import CribOperating
 from toolcrib.crib.saved import SCRIPTS_FOLDER, Scripts
-from toolcrib.errors import UnknownToolError, UsageError
-from toolcrib.functions import LocalFunctions
+from toolcrib.errors import UnknownToolError
 from toolcrib.search import Searcher
-from toolcrib.servers import McpServer, ServerStatus
+from toolcrib.servers import McpServer
 from toolcrib.smallmodel import SmallModel
-from toolcrib.store import ServerState
 
 if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from mcp import Client
     from mcp.client.session import ClientSession
 
+    from toolcrib.crib.skillneeds import UsedSkill
+    from toolcrib.crib.skills import Skills
     from toolcrib.scripts import ScriptRunner
 
-DEFAULT_LIMIT = 8
-"""Hits in one page of a search."""
 
-
-class Crib(CribExposing):
+class Crib(CribAdding, CribOperating):
     """Every tool of every configured server, behind one door.
 
     Use `Crib.open(...)` or `Crib.from_clients(...)` as an async context manager; nothing is started before it
@@ -64,6 +62,8 @@ class Crib(CribExposing):
         journal: The record of all calls, of every instance with the same state directory.
         observers: Told of all requests and searches; add your own.
         tokens: The bearer tokens that were made for this state directory.
+        state_dir: The state directory.
+        instance: The id of this running instance, which no other has.
     """
 
     @classmethod
@@ -137,52 +137,6 @@ class Crib(CribExposing):
             small_model=small_model,
         )
 
-    async def states_elsewhere(self) -> dict[str, ServerState]:
-        """The states of these very servers in other running instances of the same state directory, by id.
-
-        Raises:
-            StoreError: The shared store can't be read.
-        """
-        return await states_elsewhere(self._shared, self._hashes)
-
-    def add_functions(self, *functions: Callable[..., Any], server: str = "local", description: str = "") -> list[str]:
-        """Add Python functions as tools beside those of the servers, and return their ids.
-
-        Args:
-            functions: Functions with annotated parameters; coroutine functions are awaited.
-            server: The id that heads their tool ids.
-            description: One line about them together.
-
-        Raises:
-            UsageError: A function can't be described, or the id is a configured server's.
-        """
-        source = self._sources.find(server)
-        if server == SAVED_SCRIPTS:
-            raise UsageError(f"{server} is the id of the saved scripts.", hint="Give the functions another `server`.")
-        if source is None:
-            source = LocalFunctions(server, description)
-            self._sources.put(source)
-        elif not isinstance(source, LocalFunctions):
-            raise UsageError(f"{server} is a server already.", hint="Give the functions another `server`.")
-        for function in functions:
-            source.add(function)
-        self._put_definitions(source)
-        return self.registry.keys(server)
-
-    async def add_source(self, source: Source) -> list[str]:
-        """Add a source of any kind, list its tools, and return their ids.
-
-        Raises:
-            UsageError: The id is taken.
-            ServerError: The source can't list its tools.
-        """
-        if self._sources.find(source.id) is not None or source.id == SAVED_SCRIPTS:
-            raise UsageError(f"There is a source {source.id} already.", hint="Give this one another id.")
-        definitions = await source.list("tools/list")
-        self._sources.put(source)
-        self._sources.take(source.id, definitions)
-        return self.registry.keys(source.id)
-
     async def search(
         self,
         query: str | None,
@@ -219,7 +173,7 @@ class Crib(CribExposing):
                 caller=caller,
                 limit=limit,
                 offset=offset,
-                only=Only(server, tag, read_only, self._dynamic.aside),
+                only=Only(server, tag, read_only, self._switchboard.aside),
                 missing=[each for each in missing if not self._is_hidden(each, caller)],
             )
         )
@@ -227,6 +181,13 @@ class Crib(CribExposing):
             observer.searched(time.perf_counter() - begun)
         if offset or tag is not None:
             return answer
+        if self.has_skills and server in {None, SKILLS}:
+            skills, unknown = await self.skills.found(answer.query, caller=caller)
+            answer = replace(answer, skills=skills, unknown=[*answer.unknown, *unknown])
+        if answer.sources is None and (answer.nothing_fits or not answer.found):
+            failed = [each.id for each in self.servers if each.tools is None and each.in_trouble]
+            failed = [each for each in failed if server in {None, each} and not self._is_hidden(each, caller)]
+            answer = replace(answer, failed=failed)
         return replace(answer, off=await self._dynamic.fitting(answer.query, caller, server))
 
     async def tools(self, *, caller: Caller = LOCAL) -> list[Tool]:
@@ -256,7 +217,7 @@ class Crib(CribExposing):
                 tool_id = self._access.resolve(name, caller.principal)
             except UnknownToolError as error:
                 if not await self._sources.learn(name, caller):
-                    raise self._dynamic.explained(error, caller) from None
+                    raise self._explained(error, caller) from None
                 tool_id = self._access.resolve(name, caller.principal)
             return self.registry.tool(tool_id)
 
@@ -299,7 +260,7 @@ class Crib(CribExposing):
                 lambda: self._broker.request(method, target, arguments, caller, options or Options())
             )
         except UnknownToolError as error:
-            raise self._dynamic.explained(error, caller) from None
+            raise self._explained(error, caller) from None
 
     async def available(self, query: str = "", *, caller: Caller = LOCAL) -> Availability:
         """Find servers that are on, off, or only known from a registry, by what they are for.
@@ -345,10 +306,10 @@ class Crib(CribExposing):
         nothing that a server said."""
         rows: list[tuple[str, str]] = []
         for source in self._sources:
-            if self._is_hidden(source.id, caller) or source.id == SAVED_SCRIPTS:
-                continue  # whether there are scripts is nothing that the configuration says
+            if self._is_hidden(source.id, caller) or source.id in {SAVED_SCRIPTS, SKILLS}:
+                continue  # whether there are scripts or skills is nothing that the configuration says
             if isinstance(source, McpServer):
-                if not self._dynamic.starts_off(source):
+                if not self._switchboard.starts_off(source):
                     rows.append((source.id, source.config.options.description))
             else:
                 rows.append((source.id, source.description))
@@ -358,22 +319,57 @@ class Crib(CribExposing):
         """The servers and other sources that have something for the caller."""
         return self._finder.overview(caller)
 
-    async def refresh(self, server: str | None = None) -> list[ServerStatus]:
-        """List servers anew, all usable ones or one, and return their states; failures are states, not errors."""
-        chosen = self._sources.servers if server is None else [self._server(server)]
-        await self._listings.refresh(chosen)
-        return [each.status for each in chosen]
-
     @cached_property
     def scripts(self) -> Scripts:
         """The saved scripts."""
-        return Scripts(self, self._state_dir / SCRIPTS_FOLDER, self._sources)
+        return Scripts(self, self.state_dir / SCRIPTS_FOLDER, self._sources)
+
+    @cached_property
+    def skills(self) -> "Skills":
+        """The skills: those of the configured folders, and those that were used."""
+        # What belongs to skills is loaded by those alone who have some.
+        from toolcrib.crib.skillneeds import NeedsOf
+        from toolcrib.crib.skills import Skills
+
+        needs = NeedsOf(
+            self, self._sources, self._source_id, lambda each: self._is_off(each) or each in self._switchboard.aside
+        )
+        return Skills(self, self.config.settings.skills, self._sources, self._policy, needs)
+
+    @property
+    def has_skills(self) -> bool:
+        """Whether there may be skills: folders of some are configured, or some were used."""
+        return bool(self.config.settings.skills) or "skills" in self.__dict__
+
+    async def use_skill(self, path: str | Path, *, caller: Caller = LOCAL) -> "UsedSkill":
+        """Use a skill: turn on the servers that it names, where `enable` may, and tell which of its servers and tools
+        are there now, and why others are not. It can be found and read from then on.
+
+        Args:
+            path: Its folder, its `SKILL.md`, or the id of a skill that is known already, `skill:NAME`.
+            caller: Who asks.
+
+        Raises:
+            SkillError: There is none, or it can't be used.
+            DeniedError: The policy hides it from the caller.
+        """
+        self._follow_switches()
+        return await self.skills.use(path, caller=caller)
 
     def _follow_switches(self) -> "TaskGroup":
         tasks = super()._follow_switches()
+        if self.config.settings.skills:
+            _ = self.skills  # a source from the first request on
         if self.config.settings.scripts.enabled:
             self.scripts.follow()
         return tasks
+
+    def _explained(self, error: UnknownToolError, caller: Caller) -> UnknownToolError:
+        """The same error, with what the name is where it is a skill's, or what enabling would take."""
+        if error.name.startswith(SKILL_HEAD) and self.has_skills:
+            hint = "A skill is no tool, and can't be called; get_tool_details reads it, and names its tools."
+            return UnknownToolError(error.name, hint=hint)
+        return self._dynamic.explained(error, caller)
 
     def script_runner(self) -> "ScriptRunner":
         """What runs scripts over this crib."""
@@ -383,9 +379,6 @@ class Crib(CribExposing):
 
             settings = self.config.settings.scripts
             self._scripts = runner_of(
-                self, settings, self._shared, self._ledger, self._flow, self._instance, self._extract
+                self, settings, self._shared, self._ledger, self._flow, self.instance, self._extract
             )
         return self._scripts
-
-    def _put_definitions(self, source: LocalFunctions) -> None:
-        self._sources.take(source.id, source.definitions)

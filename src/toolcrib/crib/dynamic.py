@@ -1,13 +1,8 @@
-"""Servers that are off: which they are, what would turn them on, and who may do it.
+"""What a model may do about servers that are off: find them, enable them, and disable them again.
 
-A server is off while its `start` is `on_request` and nobody has enabled it, or while the configuration has it
-`disabled` and its allow-list names it. What is off is not in the catalog, so nothing of it can be found, shown or
-called. Enabling and disabling holds for the whole crib, whichever conversation asked: the tools are the same for
-all of them, and a caller still sees no more than its visible set.
-
-A model's disabling takes the tools out of searches and lets the server stop; what another conversation has begun
-with its tools still works. The user's disabling, by `toolcrib servers disable` or the configuration, ends all of
-it, and no model can undo it.
+Only those of the configuration that start on request, and those that its allow-list names, are left to a model. What
+it enables or disables holds for the whole crib, whichever conversation asked: the tools are the same for all of them,
+and a caller still sees no more than its visible set.
 """
 
 import logging
@@ -18,16 +13,17 @@ import anyio
 from anyio.abc import TaskGroup
 
 from toolcrib.broker import Access, Caller, Principal
-from toolcrib.catalog import Snapshot, ToolRegistry, public_name
-from toolcrib.config import Config, Input, ServerConfig, Switches
+from toolcrib.catalog import ToolRegistry, public_name
+from toolcrib.config import Config, Input, ServerConfig
 from toolcrib.crib.availability import Availability, AvailableServer, AvailableState, Enabled
 from toolcrib.crib.directory import Directory
 from toolcrib.crib.listings import Listings
 from toolcrib.crib.ranking import Ranking, ServerWords
 from toolcrib.crib.shelf import OffServer, Shelf
 from toolcrib.crib.sources import SourceTable
+from toolcrib.crib.switchboard import Switchboard
 from toolcrib.errors import DeniedError, UnknownToolError, UsageError, shown
-from toolcrib.schema import server_ids
+from toolcrib.schema import UnknownServerError, server_ids
 from toolcrib.search import Needs, Query
 from toolcrib.servers import McpServer
 
@@ -39,7 +35,7 @@ _TOOL_WORDS = 4_000
 
 
 class Dynamic:
-    """Turns servers on and off.
+    """Finds servers that are off, and turns servers on and off as a model asks.
 
     Args:
         config: The configuration.
@@ -49,7 +45,7 @@ class Dynamic:
         listings: Brings tools into the catalog.
         shelf: Holds the tools of servers that are off.
         directory: The registries.
-        switches: What the user has switched.
+        switchboard: Knows which servers are on.
         add: Takes a further server in.
     """
 
@@ -62,10 +58,9 @@ class Dynamic:
         listings: Listings,
         shelf: Shelf,
         directory: Directory,
-        switches: Switches,
+        switchboard: Switchboard,
         add: Callable[[str, ServerConfig, Mapping[str, Input]], McpServer],
     ) -> None:
-        self._entries = {server_id: config.servers[key] for key, server_id in server_ids(config.servers).items()}
         self._allow = config.settings.dynamic.allow
         self._offers = config.settings.dynamic.enabled
         self._patience = config.settings.first_listing_wait
@@ -75,91 +70,10 @@ class Dynamic:
         self._listings = listings
         self._shelf = shelf
         self._directory = directory
-        self._switches = switches
+        self._switchboard = switchboard
         self._add = add
-        self._on: set[str] = set()
-        self._aside: frozenset[str] = frozenset()
-        self._switched: dict[str, bool | None] = {}
-        self._switched_at_first: dict[str, bool | None] = {}
-        self._kept_running: set[str] = set()
         self._added: dict[str, str] = {}
         self._ranking = Ranking()
-
-    @property
-    def aside(self) -> frozenset[str]:
-        """Servers that a model has disabled: still callable, but in no search."""
-        return self._aside
-
-    def is_off(self, server_id: str) -> bool:
-        """Whether a server's tools are not to be known of."""
-        server = self._sources.find(server_id)
-        if not isinstance(server, McpServer):
-            return False
-        if not server.usable:
-            return True
-        switched = self._switches.get(server.config)
-        return server.config.options.start == "on_request" and switched is not True and server_id not in self._on
-
-    def starts_off(self, server: McpServer) -> bool:
-        """Whether a server is off before anybody but the user has done anything: it stays the same from then on."""
-        entry = self._entries.get(server.id)
-        if entry is None:
-            return True
-        switched = self._switched_at_first.get(server.id)
-        return switched is False or (switched is None and (entry.disabled or entry.options.start == "on_request"))
-
-    def prepare(self) -> None:
-        """Read what the user has switched.
-
-        Raises:
-            StoreError: That can't be told.
-        """
-        self._switches.changed()
-
-    def open(self, tasks: TaskGroup) -> None:
-        """Take in what the servers that are on listed in earlier runs, and start those that are always to run."""
-        self._apply_switches(tasks)
-        self._switched_at_first = dict(self._switched)
-
-    def follow_switches(self, tasks: TaskGroup) -> None:
-        """Do what the user has switched since the last time.
-
-        Args:
-            tasks: Servers that are always to run run in it.
-
-        Raises:
-            StoreError: That can't be told.
-        """
-        if self._switches.changed():
-            self._apply_switches(tasks)
-
-    def take(self, snapshot: Snapshot) -> None:
-        """Take in a new listing, unless its server is off."""
-        if not self.is_off(snapshot.server):
-            self._listings.take(snapshot)
-
-    def _apply_switches(self, tasks: TaskGroup) -> None:
-        for server_id, entry in self._entries.items():
-            server = self._sources.find(server_id)
-            if not isinstance(server, McpServer):
-                continue
-            switched = self._switches.get(entry)
-            if switched is False:
-                self._on.discard(server_id)
-            if switched is True and self._switched.get(server_id) is not True:
-                self._aside -= {server_id}  # the user's word counts for more than a model's
-            self._switched[server_id] = switched
-            on = switched is True or (switched is None and (not entry.disabled or server_id in self._on))
-            if on == server.config.disabled:
-                server.switch(on=on)
-            if self.is_off(server_id):
-                self._kept_running.discard(server_id)
-                self._listings.drop(server_id)
-                continue
-            self._listings.take_stored(server)
-            if entry.options.start == "always" and server_id not in self._kept_running:
-                self._kept_running.add(server_id)
-                tasks.start_soon(server.keep_running)
 
     async def fitting(self, query: Query, caller: Caller, only: str | None) -> list[OffServer]:
         """Servers that are off and may have what is searched for; none where a model may turn none on."""
@@ -172,7 +86,7 @@ class Dynamic:
         """The same error, with what enabling would take where the name begins with a server that is off."""
         head = error.name.replace("__", ".").replace("/", ".").partition(".")[0]
         server = self._find(head, caller) if self._offers else None
-        if server is None or not self.is_off(server.id) or not self._may_turn(server):
+        if server is None or not self._switchboard.is_off(server.id) or not self._may_turn(server):
             return error
         hint = f'{server.id} is off; enable_server("{server.id}") makes its tools available.'
         return UnknownToolError(error.name, error.candidates, hint=hint)
@@ -225,8 +139,8 @@ class Dynamic:
         """
         server = self._find(name, caller)
         if server is None:
-            server = await self._from_registry(name)
-        elif self.is_off(server.id) and not self._may_turn(server):
+            server = await self._from_registry(name, caller)
+        elif self._switchboard.is_off(server.id) and not self._may_turn(server):
             raise DeniedError(
                 f"{server.id} is disabled by the user.", hint=f"The user can run: toolcrib servers enable {server.id}"
             )
@@ -236,14 +150,12 @@ class Dynamic:
         try:
             await server.ensure(self._sources.context(server.id, caller))
         except BaseException:
-            if was_disabled and server.id not in self._on:
+            if was_disabled and not self._switchboard.is_enabled(server.id):
                 server.switch(on=False)
             raise
-        if self._switches.get(server.config) is False:  # the user has switched it off meanwhile
+        if self._switchboard.is_kept_off(server):  # the user has switched it off meanwhile
             raise DeniedError(f"{server.id} is disabled by the user.")
-        self._on.add(server.id)
-        self._aside -= {server.id}
-        self._listings.take_stored(server)
+        self._switchboard.turn_on(server)
         self._listings.is_listed_for(server, caller.principal.name)
         return Enabled(server.id, [public_name(key) for key in self._seen(server.id, caller.principal)])
 
@@ -256,15 +168,14 @@ class Dynamic:
         """
         server = self._find(name, caller)
         if server is None:
-            raise self._unknown(name)
+            raise self._unknown(name, caller)
         if not self._may_turn(server):
             raise DeniedError(
                 f"{server.id} is always on here, or switched by the user alone.",
                 hint="Only servers that start on request, or that the configuration allows, can be disabled.",
             )
-        if not self.is_off(server.id):
-            self._aside |= {server.id}
-            server.retire()
+        if not self._switchboard.is_off(server.id):
+            self._switchboard.set_aside(server)
         return server.id
 
     def _turned_off(self) -> list[McpServer]:
@@ -272,14 +183,14 @@ class Dynamic:
         return [
             each
             for each in self._sources.servers
-            if (each.id in self._aside or self.is_off(each.id)) and self._may_turn(each)
+            if (each.id in self._switchboard.aside or self._switchboard.is_off(each.id)) and self._may_turn(each)
         ]
 
     def _may_turn(self, server: McpServer) -> bool:
         """Whether turning a server on and off is left to a model."""
-        if server.config.error is not None or self._switches.get(server.config) is False:
+        if server.config.error is not None or self._switchboard.is_kept_off(server):
             return False
-        entry = self._entries.get(server.id, server.config)
+        entry = self._switchboard.entry_of(server)
         if entry.disabled:
             return self._is_allowed(entry.key, "")
         return entry.options.start == "on_request"
@@ -291,17 +202,17 @@ class Dynamic:
     def _is_told(self, server: McpServer, caller: Caller) -> bool:
         if self._access.hides_source(server.id, caller.principal):
             return False
-        return not self.is_off(server.id) or self._may_turn(server)
+        return not self._switchboard.is_off(server.id) or self._may_turn(server)
 
     def _row(self, server: McpServer, principal: Principal) -> AvailableServer:
-        off = self.is_off(server.id)
-        if off or server.id in self._aside:
+        off = self._switchboard.is_off(server.id)
+        if off or server.id in self._switchboard.aside:
             tools = self._shelf.count(server, principal)
         elif self._registry.part_for(server.id, principal.name) is not None:
             tools = len(self._seen(server.id, principal))
         else:
             tools = None
-        state: AvailableState = "off" if off or server.id in self._aside else "on"
+        state: AvailableState = "off" if off or server.id in self._switchboard.aside else "on"
         about = server.description_for(principal.name)
         return AvailableServer(server.id, state, about, tools, state == "off")
 
@@ -330,10 +241,10 @@ class Dynamic:
                 return None if self._access.hides_source(server.id, caller.principal) else server
         return None
 
-    def _unknown(self, name: str) -> UsageError:
-        return UsageError(
-            f"There is no server {shown(name)} here.", hint="search_available_servers finds those that can be enabled."
-        )
+    def _unknown(self, name: str, caller: Caller) -> UnknownServerError:
+        sources = self._sources.servers
+        known = [each.id for each in sources if not self._access.hides_source(each.id, caller.principal)]
+        return UnknownServerError(name, known, otherwise="search_available_servers finds those that can be enabled.")
 
     async def _read_registries(self, tasks: TaskGroup) -> None:
         """Read the registries, and wait a little for it; it goes on for the next time."""
@@ -349,12 +260,12 @@ class Dynamic:
         with anyio.move_on_after(self._patience):
             await done.wait()
 
-    async def _from_registry(self, name: str) -> McpServer:
+    async def _from_registry(self, name: str, caller: Caller) -> McpServer:
         """A server that only a registry knows, taken in as the allow-list lets a model do it."""
         heads = [glob.partition("@")[0] for glob in self._allow]
         if not any(fnmatchcase(name, head) for head in heads):
             if "/" not in name:
-                raise self._unknown(name)
+                raise self._unknown(name, caller)
             raise DeniedError(
                 f"{shown(name)} is not configured here, and nothing allows to enable it.",
                 hint=f"The user can run: toolcrib servers add {name}",
@@ -362,7 +273,7 @@ class Dynamic:
         await self._directory.read()
         described = self._directory.servers().get(name)
         if described is None:
-            raise self._unknown(name)
+            raise self._unknown(name, caller)
         if not self._is_allowed(name, described.version):
             raise DeniedError(
                 f"Version {described.version} of {shown(name)} is not one that the configuration allows.",

@@ -1,19 +1,23 @@
 """What a crib offers as a whole: all that is there for one caller, in order."""
 
 from collections.abc import Callable, Coroutine, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from toolcrib.broker import LOCAL, Caller, Options, Outcome, Principal
-from toolcrib.catalog import CAPABILITIES, Claiming, ListMethod, RequestContext, Source, Tool
+from toolcrib.broker import LOCAL, Caller, Entry, Excerpt, Options, Outcome, Page, Principal
+from toolcrib.catalog import CAPABILITIES, SKILLS, Claiming, ListMethod, RequestContext, Source, Tool
 from toolcrib.crib.following import FollowedResources
+from toolcrib.crib.narrowing import groups_of
 from toolcrib.crib.offers import Offered, may_offer, offered
 from toolcrib.crib.work import CribWork
-from toolcrib.errors import UsageError, shown
+from toolcrib.errors import UsageError
 from toolcrib.events import OffersChanged
+from toolcrib.schema import UnknownServerError
 from toolcrib.servers import McpServer
 
 if TYPE_CHECKING:
     from toolcrib.crib.resources import Resources
+    from toolcrib.scripts import RunReader
 
 
 class CribExposing(CribWork):
@@ -47,11 +51,20 @@ class CribExposing(CribWork):
         visible = self._access.visible(caller.principal)
         return [tool for part in self._parts_of(caller) for tool in self.registry.tools(part) if tool.key in visible]
 
+    def tags(self, *, caller: Caller = LOCAL) -> list[str]:
+        """What a search may be kept to: the tags of servers and the groups of listed tools that the caller may know
+        of, each once."""
+        known = [each for each in self._sources.servers if not self._is_hidden(each.id, caller)]
+        found = [tag for each in known for tag in each.config.options.tags]
+        found += [group for tool in self.known_tools(caller=caller) for group in groups_of(tool)]
+        return [*{each.casefold(): each for each in reversed(found)}.values()][::-1]
+
     @property
     def prefixes(self) -> dict[str, str]:
         """What stands before the names of directly exposed tools and prompts in place of the server's id, by that
         id. None at all is for a server that stands alone."""
-        usable = [each for each in self._sources if not isinstance(each, McpServer) or not each.config.disabled]
+        having_tools = [each for each in self._sources if each.id != SKILLS]
+        usable = [each for each in having_tools if not isinstance(each, McpServer) or not each.config.disabled]
         prefixes = {each.id: each.config.options.prefix for each in usable if isinstance(each, McpServer)}
         return {key: prefix for key, prefix in prefixes.items() if prefix or (prefix == "" and len(usable) == 1)}
 
@@ -187,11 +200,40 @@ class CribExposing(CribWork):
             UsageError: It tells of no changes.
         """
         tasks = self._follow_switches()
-        source = next((each for each in self.known_sources(caller=caller) if each.id == source_id), None)
+        known = self.known_sources(caller=caller)
+        source = next((each for each in known if each.id == source_id), None)
         if source is None:
-            raise UsageError(f"There is no server {shown(source_id)}.")
+            raise UnknownServerError(source_id, [each.id for each in known])
         key = await self._followed.want(source, uri, self._sources.context(source_id, caller), tasks)
         return lambda: self._followed.leave(key)
+
+    @cached_property
+    def runs(self) -> "RunReader":
+        """The runs of scripts that are on record, of every instance with the same state directory."""
+        # Sandboxes and all that belongs to them are loaded with it.
+        from toolcrib.scripts import RunReader
+
+        async def flush() -> None:
+            if self._scripts is not None:
+                await self._scripts.written()
+
+        return RunReader(self._shared.opened, self._shared.exists, flush)
+
+    async def result_of(self, entry: Entry, wanted: Excerpt | None = None) -> Page | None:
+        """A page of what is kept of a recorded call's result, whoever made it: what was too large to be answered
+        whole, and what calls with effects of scripts came to. None where nothing is kept. It is for people who may see
+        the call, and does not count as read by anybody.
+
+        Args:
+            entry: The call, as the journal has it.
+            wanted: What of the result; None takes all that fits a page.
+
+        Raises:
+            UsageError: As `read_result`.
+            StoreError: The store can't be read.
+        """
+        known = await self.runs.result(entry.run, entry.id) if entry.run and entry.effect != "read" else None
+        return await self._results.of_entry(entry, known, wanted or Excerpt())
 
     def spawn(self, task: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run something for as long as the crib is open, unless it ends before; it must not raise."""

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolcrib.broker import Access, Caller, Effect
-from toolcrib.catalog import Source, Tool, ToolRegistry, VisibleSet
+from toolcrib.catalog import SKILL_HEAD, Source, Tool, ToolRegistry, VisibleSet
 from toolcrib.crib.index import Index
 from toolcrib.crib.narrowing import Narrowing, Only
 from toolcrib.crib.shelf import OffServer
@@ -24,6 +25,12 @@ from toolcrib.search import (
     parse_query,
 )
 from toolcrib.servers import McpServer
+
+if TYPE_CHECKING:
+    from toolcrib.skills import Skill
+
+DEFAULT_LIMIT = 8
+"""Hits in one page of a search."""
 
 _MOST_HITS = 200
 """Hits ranked for one query; paging ends there."""
@@ -63,8 +70,10 @@ class SearchAnswer:
         nothing_fits: Probably none of them does what was asked for.
         unknown: Ids of a `select:` that do not exist.
         missing: Servers that were not listed yet and so were not searched.
+        failed: Servers that could never be listed, where nothing found does what was asked for: theirs may.
         sources: The overview, where an empty query asked for it.
         off: Servers that are off and may have what was searched for, best first.
+        skills: Skills that fit, best first; where the servers were asked for, all of them.
         problem: Why a model that should have helped was not used; the answer does without it.
     """
 
@@ -76,13 +85,19 @@ class SearchAnswer:
     nothing_fits: bool = False
     unknown: Sequence[str] = ()
     missing: Sequence[str] = ()
+    failed: Sequence[str] = ()
     sources: Sequence[SourceSummary] | None = None
     off: Sequence[OffServer] = ()
+    skills: "Sequence[Skill]" = ()
     problem: str = ""
 
 
 class Finder:
     """Searches the catalog.
+
+    Attributes:
+        index: What is searched for words.
+        sources: All sources, in order.
 
     Args:
         registry: The catalog.
@@ -106,8 +121,8 @@ class Finder:
     ) -> None:
         self._registry = registry
         self._access = access
-        self._sources = sources
-        self._index = Index(searcher, registry, sources, index_file)
+        self.sources = sources
+        self.index = Index(searcher, registry, sources, index_file)
         self._patterns: Index | None = None
         self._narrowing = narrowing
         self._effect = effect
@@ -129,7 +144,7 @@ class Finder:
             return SearchAnswer(query, missing=missing, sources=sources)
         if isinstance(query, Select):
             return self._select(query, caller, missing)
-        visible = self._narrowing.narrow(self._access.visible(caller.principal), only)
+        visible = self.visible(caller, only)
         most = min(_MOST_HITS, offset + _PAGES_RANKED * limit)
         problem = ""
         if isinstance(query, Browse):
@@ -155,7 +170,7 @@ class Finder:
         """The sources that have something for the caller, or may have once they are listed."""
         visible = self._access.visible(caller.principal)
         rows: list[SourceSummary] = []
-        for source in self._sources():
+        for source in self.sources():
             if self._access.hides_source(source.id, caller.principal):
                 continue
             part = self._registry.part_for(source.id, caller.principal.name)
@@ -168,13 +183,22 @@ class Finder:
                 rows.append(SourceSummary(source.id, _description(source, caller), count))
         return rows
 
+    def visible(self, caller: Caller, only: Only) -> VisibleSet:
+        """The ids that a search of a caller's is kept to."""
+        return self._narrowing.narrow(self._access.visible(caller.principal), only)
+
+    @property
+    def patterns(self) -> Index:
+        """The index for regular expressions, whatever the strategy for words."""
+        if self._patterns is None:
+            self._patterns = Index(RegexSearcher(), self._registry, self.sources)
+        return self._patterns
+
     async def _hits(self, query: Needs | Pattern, visible: VisibleSet, most: int) -> tuple[Searcher, list[Hit]]:
         if isinstance(query, Pattern):
-            if self._patterns is None:
-                self._patterns = Index(RegexSearcher(), self._registry, self._sources)
-            patterns = await self._patterns.current()
+            patterns = await self.patterns.current()
             return patterns, await patterns.search(query.pattern, most, visible)
-        searcher = await self._index.current()
+        searcher = await self.index.current()
         lists = [await searcher.search(need, most, visible) for need in query.needs]
         return searcher, lists[0] if len(lists) == 1 else merge_needs(lists, most)
 
@@ -186,6 +210,8 @@ class Finder:
         found: list[FoundTool] = []
         unknown: list[str] = []
         for name in query.ids:
+            if name.startswith(SKILL_HEAD):
+                continue  # no tool; `Crib.search` looks for it
             try:
                 tool_id = self._access.resolve(name, caller.principal)
             except ToolcribError as error:

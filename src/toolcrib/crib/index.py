@@ -37,6 +37,11 @@ class Index:
         self._version: int | None = None
         self._lock = anyio.Lock()
 
+    @property
+    def strategies(self) -> tuple[str, ...]:
+        """The strategies that the searcher can explain, its own first."""
+        return self._searcher.strategies
+
     async def current(self) -> Searcher:
         """The searcher, with everything that the catalog holds now."""
         async with self._lock:

@@ -37,6 +37,7 @@ def journal_of(
         max_rows=settings.max_rows,
         arguments=settings.arguments,
         paths=settings.redact,
+        result_days=settings.result_days if settings.arguments == "redacted" else 0.0,
     )
     return DurableJournal(ledger, instance, secrets, rules, labels=labels, price=prices.of)
 

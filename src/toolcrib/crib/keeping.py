@@ -4,11 +4,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import anyio.to_thread
+
 from toolcrib.broker import (
     RESULTS_FOLDER,
     Call,
     Caller,
     DataFlow,
+    Entry,
     Excerpt,
     Handles,
     Kept,
@@ -19,7 +22,8 @@ from toolcrib.broker import (
     Policy,
     UnknownHandleError,
 )
-from toolcrib.catalog import ToolRegistry
+from toolcrib.broker.results import read_page, view_of
+from toolcrib.catalog import JsonObject, ToolRegistry
 from toolcrib.config import ResultSettings, Settings
 from toolcrib.errors import ToolcribError
 
@@ -93,6 +97,18 @@ class StoredResults:
         call = Call("tools/call", facts.tool_id, facts.source, {}, caller, None, "read", facts.call_id)
         self._flow.learned(call, {"content": list(page.content)}, facts.labels)
         return page
+
+    async def of_entry(self, entry: Entry, known: JsonObject | None, wanted: Excerpt) -> Page | None:
+        """A page of what is kept of a recorded call's result; None where nothing is.
+
+        Args:
+            entry: The call.
+            known: Its result, where that is kept elsewhere.
+            wanted: What of it.
+        """
+        if known is not None:
+            return await anyio.to_thread.run_sync(read_page, view_of(known), entry.id, entry.tool, wanted)
+        return await self.handles.of_call(entry.id, entry.started_at, wanted)
 
     def _is_hidden(self, facts: Kept, caller: Caller) -> bool:
         """Whether the policy has since put the tool out of the caller's sight."""

@@ -57,7 +57,7 @@ class Listings:
         snapshot = server.snapshot
         if snapshot is None:
             return
-        if server.id in self._registry.servers:
+        if self._registry.has(server.id):
             self.take(snapshot)
             return
         self._put(snapshot)
@@ -163,9 +163,7 @@ class Listings:
 
         async def one(server: McpServer) -> None:
             with suppress(ServerError):
-                await server.stop()
-                server.forgive()
-                await server.ensure()
+                await server.restart()
 
         async with anyio.create_task_group() as tasks:
             for server in servers:

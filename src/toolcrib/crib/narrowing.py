@@ -70,7 +70,7 @@ class Narrowing:
             by_server = only.tag is None or server in tagged
             overrides, _ = self._sources.effects(server)
             for tool in self._registry.tools(part):
-                fits = by_server or only.tag is None or only.tag.casefold() in _groups(tool)
+                fits = by_server or only.tag is None or only.tag.casefold() in map(str.casefold, groups_of(tool))
                 if fits and (not only.read_only or effect_of(tool, overrides, trusted=True) == "read"):
                     yield tool.key
 
@@ -85,6 +85,7 @@ class Narrowing:
         }
 
 
-def _groups(tool: Tool) -> set[str]:
+def groups_of(tool: Tool) -> list[str]:
+    """The groups that a tool says it is in (extension io.modelcontextprotocol/groups)."""
     groups = tool.meta.get(GROUPS_KEY)
-    return {str(each).casefold() for each in cast("list[Any]", groups)} if isinstance(groups, list) else set()
+    return [str(each) for each in cast("list[Any]", groups)] if isinstance(groups, list) else []

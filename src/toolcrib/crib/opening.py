@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolcrib.broker import Quota, with_policy_warnings
-from toolcrib.catalog import SAVED_SCRIPTS
+from toolcrib.catalog import SAVED_SCRIPTS, SKILLS
 from toolcrib.config import Config, Settings, config_from_mapping, load_config
 from toolcrib.errors import UsageError
 
@@ -64,10 +64,9 @@ def connected_clients(clients: "Mapping[str, Client | ClientSession]") -> "list[
     Raises:
         UsageError: One is not connected, or has an id that it can't have.
     """
-    if SAVED_SCRIPTS in clients:
-        raise UsageError(
-            f"{SAVED_SCRIPTS} is the id of the saved scripts, and no client's.", hint="Give the client another one."
-        )
+    for own, what in ((SAVED_SCRIPTS, "the saved scripts"), (SKILLS, "the skills")):
+        if own in clients:
+            raise UsageError(f"{own} is the id of {what}, and no client's.", hint="Give the client another one.")
     if not clients:
         return []
     # The SDK takes most of a second to load; whoever has no clients of it may not need it at all.

@@ -4,7 +4,6 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import cached_property
 from typing import Any
 
 from toolcrib.catalog import JsonObject, ListMethod, RequestContext, Source
@@ -54,16 +53,6 @@ class Resources:
 
     found: tuple[Resource, ...]
     failed: tuple[str, ...] = ()
-
-    @cached_property
-    def shared(self) -> frozenset[str]:
-        """URIs, and templates, that several sources have: each is told apart by a qualified one."""
-        seen: dict[str, str] = {}
-        return frozenset(each.uri for each in self.found if seen.setdefault(each.uri, each.server) != each.server)
-
-    def shown_uri(self, resource: Resource) -> str:
-        """The URI under which a resource stands in a list of all."""
-        return qualified(resource.server, resource.uri) if resource.uri in self.shared else resource.uri
 
     def one(self, wanted: str, server: str = "", *, by_name: bool = True) -> tuple[str, str]:
         """The source and the URI that a URI or a name stands for.

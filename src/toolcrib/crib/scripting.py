@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from toolcrib.broker import Call, Caller, DataFlow, Effect, Filter, Ledger, Options, Outcome, SeenShapes
-from toolcrib.catalog import ClientSide, JsonObject, Tool, VisibleSet
+from toolcrib.catalog import SKILL_HEAD, ClientSide, JsonObject, Tool, VisibleSet
 from toolcrib.config import ScriptSettings
 from toolcrib.crib.shared import SharedStore
 from toolcrib.errors import StoreError
@@ -17,6 +17,7 @@ from toolcrib.scripts import Backends, EarlierCall, Naming, Runs, ScriptRunner
 
 if TYPE_CHECKING:
     from toolcrib.crib.crib import Crib
+    from toolcrib.skills import Skill
 
 _MIB = 1024 * 1024
 _MOST_CALLS = 100_000
@@ -135,9 +136,12 @@ class _Door:
 
     async def search(self, query: str, limit: int, caller: Caller) -> list[JsonObject]:
         answer = await self._crib.search(query, limit=limit, caller=caller)
-        return [_brief(found.tool) for found in answer.found]
+        skills = [{"id": each.id, "signature": "", "description": each.description} for each in answer.skills]
+        return [*skills, *(_brief(found.tool) for found in answer.found)]
 
     async def details(self, name: str, caller: Caller) -> JsonObject:
+        if name.startswith(SKILL_HEAD) and self._crib.has_skills:
+            return await self._skill(self._crib.skills.get(name, caller), caller)
         tool = await self._crib.tool(name, caller=caller)
         seen = self._crib.seen.of(tool.id, caller.principal)
         seen_before = {"seen_before": seen} if seen and tool.output_schema is None else {}
@@ -146,6 +150,17 @@ class _Door:
             **seen_before,
             "example": example_call(tool.input_schema),
             "definition": tool.definition,
+        }
+
+    async def _skill(self, skill: "Skill", caller: Caller) -> JsonObject:
+        needs = await self._crib.skills.needs(skill, caller)
+        return {
+            "id": skill.id,
+            "description": skill.description,
+            "text": skill.text,
+            "tools": [_brief(tool) for tool in needs.tools],
+            "missing": dict(needs.missing),
+            "files": [skill.uri(path) for path in self._crib.skills.files(skill)],
         }
 
     async def resources(self, server: str | None, caller: Caller) -> list[JsonObject]:

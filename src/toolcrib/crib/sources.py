@@ -14,6 +14,7 @@ from toolcrib.broker import OWN_SOURCE, Call, Caller, CallerContext, Effect, Jud
 from toolcrib.catalog import (
     NO_CONTEXT,
     SAVED_SCRIPTS,
+    SKILLS,
     ClientSide,
     JsonObject,
     RequestContext,
@@ -116,7 +117,7 @@ class SourceTable:
         """The configured effects by glob over tool names, and whether the source is trusted.
 
         Local functions are the program's own and trusted; clients that a program handed in are not. What saved scripts
-        may do, the tools tell which they name.
+        may do, the tools tell which they name; skills are only read.
         """
         source = self._sources.get(source_id)
         if isinstance(source, McpServer):
@@ -124,6 +125,8 @@ class SourceTable:
             return cast("Mapping[str, Effect]", options.effects), options.trust == "trusted"
         if source is not None and source_id == SAVED_SCRIPTS:
             return cast("SavedScripts", source).effects(), False
+        if source_id == SKILLS:
+            return {"*": "read"}, False
         return {}, isinstance(source, LocalFunctions) or source_id == OWN_SOURCE
 
     def labels(self, call: Call) -> frozenset[str]:
@@ -144,7 +147,7 @@ class SourceTable:
     def context(self, source_id: str, caller: Caller, client: ClientSide | None = None) -> RequestContext:
         """See `Sources.context`: the configuration says whose connection it is."""
         source = self._sources.get(source_id)
-        if source_id == SAVED_SCRIPTS:
+        if source_id in {SAVED_SCRIPTS, SKILLS}:
             return CallerContext(client=client, principal=caller.principal.name, caller=caller)
         connection = _connection(source, caller, client) if isinstance(source, McpServer) else "shared"
         keys = {"caller": caller.key, "run": caller.run_key}
