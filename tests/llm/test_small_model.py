@@ -164,7 +164,7 @@ def add_label(ticket: str, label: str) -> str:
     return ticket + label
 
 
-DELEGATE = {"mcpServers": {}, "toolcrib": {"search": {"strategy": "delegate"}}}
+DELEGATE = {"mcpServers": {}, "toolcrib": {"search": {"strategy": "delegate", "embedder_patience": 60}}}
 
 
 async def found(tmp_path: Path, *script: Step, **options: Any) -> tuple[list[str], str, ScriptedProvider]:

@@ -9,6 +9,7 @@ from toolcrib.llm.deferred import DeferredToolManager, LlmToolMetadata
 from toolcrib.llm.events import (
     ChatResponse,
     ClientEvent,
+    SkillGiven,
     ToolCall,
     ToolEnded,
     ToolStarted,
@@ -61,6 +62,7 @@ __all__ = [
     "ProviderModel",
     "Request",
     "ScriptedProvider",
+    "SkillGiven",
     "Spent",
     "Text",
     "TextDelta",

@@ -1,14 +1,16 @@
 """`LlmClient`: any model, with the tools of a crib."""
 
 import warnings
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypedDict
 
 import anyio
 
-from toolcrib.broker import Face
+from toolcrib.broker import Caller, Face
+from toolcrib.catalog import Tool
 from toolcrib.crib import Crib
 from toolcrib.errors import UsageError
 from toolcrib.llm.account import Accountant, Price
@@ -20,6 +22,7 @@ from toolcrib.llm.exchange import MOST_SIDE_ROUNDS, Exchange, Limits
 from toolcrib.llm.guide import Guide, StepAccountant
 from toolcrib.llm.naming import provider_by_name
 from toolcrib.llm.provider import Provider
+from toolcrib.llm.skills import ConversationSkills
 from toolcrib.llm.surfaces import (
     AllTools,
     DeferredTools,
@@ -31,10 +34,13 @@ from toolcrib.llm.surfaces import (
     Surface,
     SurfaceName,
 )
+from toolcrib.llm.surfaces.base import AtHand
 
 if TYPE_CHECKING:
     from mcp import Client
     from mcp.client.session import ClientSession
+
+    from toolcrib.crib import UsedSkill
 
 MOST_ROUNDS = 10
 """Rounds of calls for one question at most."""
@@ -67,6 +73,9 @@ class LlmClient:
         trim: Drop the oldest exchanges of a conversation that grows too long, which is told, rather than fail.
         guided: On the surface `search`, for small models: the order of steps is fixed, and the model is held to the
             names that were found and to the schema of the tool that it chose.
+        skills: Skills to use (see `Crib.use_skill`): the model has their tools from the start, as far as `threshold`
+            lets it, and is given the text of one with the first question that its description fits. None takes those
+            that the crib uses.
         face: Where the questions come in, for the policy and the journal.
 
     Raises:
@@ -94,6 +103,7 @@ class LlmClient:
         prices: Mapping[str, Price] | None = None,
         trim: bool = False,
         guided: bool = False,
+        skills: Sequence[str | Path] | None = None,
         face: Face = "library",
     ) -> None:
         if crib is not None and mcp_client is not None:
@@ -119,6 +129,8 @@ class LlmClient:
         self._prices = prices
         self._system = system
         self._face: Face = face
+        self._skills = ConversationSkills(skills)
+        self._is_ready = False
         self._surfaces: dict[SurfaceName, Surface] = {}
         self._gates: dict[str, anyio.Semaphore] = {}
         self._opening = anyio.Lock()
@@ -132,7 +144,11 @@ class LlmClient:
             self._wanted = "search"
 
     async def __aenter__(self) -> Self:
-        await self._open_crib()
+        try:
+            await self._open_crib()
+        except BaseException:
+            await self.close()
+            raise
         return self
 
     async def __aexit__(
@@ -150,6 +166,15 @@ class LlmClient:
         if self._crib is None:
             raise UsageError("The client's crib is not open yet.", hint="Enter the client with `async with` first.")
         return self._crib
+
+    @property
+    def skills(self) -> "list[UsedSkill]":
+        """The skills in use, with what of their servers and tools is there.
+
+        Raises:
+            UsageError: See `crib`.
+        """
+        return self._skills.used(self.crib)
 
     @property
     def max_tool_rounds(self) -> int:
@@ -199,7 +224,7 @@ class LlmClient:
             surface = await self._surface(spoken)
             price = self._price(surface.crib)
             model = self._guide or self.provider
-            exchange = Exchange(model, surface, spoken, self._limits, self._accountant, price, self._face)
+            exchange = Exchange(model, surface, spoken, self._limits, self._accountant, price, self._face, self._skills)
             async with aclosing(exchange.run(text)) as events:
                 async for event in events:
                     yield event
@@ -216,6 +241,9 @@ class LlmClient:
             if self._crib is None:
                 crib = Crib.from_clients({}) if self._clients is None else crib_of(self._clients)
                 self._crib = await crib.__aenter__()
+            if not self._is_ready:
+                await self._skills.open(self._crib)
+                self._is_ready = True
             return self._crib
 
     async def _surface(self, conversation: Conversation) -> Surface:
@@ -240,7 +268,10 @@ class LlmClient:
         return prices.get(f"{self.provider.name}:{name}", prices.get(name))
 
     def _made(self, name: SurfaceName, crib: Crib) -> Surface:
-        shared: _Shared = {"budget": self._budget, "resources": self._resources}
+        async def at_hand(caller: Caller) -> Sequence[Tool]:
+            return await self._skills.at_hand(crib, caller, self.provider.traits.window * self._threshold)
+
+        shared: _Shared = {"budget": self._budget, "resources": self._resources, "at_hand": at_hand}
         match name:
             case "all":
                 return AllTools(crib, **shared)
@@ -255,6 +286,7 @@ class LlmClient:
 class _Shared(TypedDict):
     budget: int | None
     resources: bool
+    at_hand: AtHand
 
 
 def _known(name: str) -> SurfaceName | None:

@@ -76,6 +76,17 @@ class TurnEnded:
 
 
 @dataclass(frozen=True, slots=True)
+class SkillGiven:
+    """The model is given a skill with the question, since its description fits.
+
+    Attributes:
+        name: The skill's name.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Trimmed:
     """The conversation had grown too long and begins anew.
 
@@ -118,5 +129,5 @@ class ChatResponse:
         return sum(account.saved for account in self.accounts)
 
 
-ClientEvent = TextDelta | ThinkingDelta | ToolStarted | ToolEnded | TurnEnded | Trimmed | ChatResponse
+ClientEvent = TextDelta | ThinkingDelta | ToolStarted | ToolEnded | TurnEnded | SkillGiven | Trimmed | ChatResponse
 """What `LlmClient.stream` gives; a `ChatResponse` comes last."""

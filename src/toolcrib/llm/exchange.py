@@ -11,8 +11,18 @@ import anyio
 from toolcrib.broker import Caller, Face
 from toolcrib.llm.account import Account, Accountant, Price, roughly
 from toolcrib.llm.conversation import Conversation
-from toolcrib.llm.events import ChatResponse, ClientEvent, Ended, ToolCall, ToolEnded, ToolStarted, Trimmed, TurnEnded
-from toolcrib.llm.messages import Message, Part, ToolResult, ToolUse, user
+from toolcrib.llm.events import (
+    ChatResponse,
+    ClientEvent,
+    Ended,
+    SkillGiven,
+    ToolCall,
+    ToolEnded,
+    ToolStarted,
+    Trimmed,
+    TurnEnded,
+)
+from toolcrib.llm.messages import Message, Part, Text, ToolResult, ToolUse
 from toolcrib.llm.provider import (
     NO_USAGE,
     BrokenAnswerError,
@@ -23,6 +33,7 @@ from toolcrib.llm.provider import (
     Turn,
 )
 from toolcrib.llm.results import text_block
+from toolcrib.llm.skills import GIVEN, ConversationSkills
 from toolcrib.llm.surfaces.base import FINDING, Answer, Surface
 
 MOST_SIDE_ROUNDS = 10
@@ -69,6 +80,7 @@ class Exchange:
         accountant: Counts requests.
         price: What the model's tokens cost, where that is known.
         face: Where the question came in.
+        skills: What is given with questions.
     """
 
     provider: Provider
@@ -78,6 +90,7 @@ class Exchange:
     accountant: Accountant
     price: Price | None = None
     face: Face = "library"
+    skills: ConversationSkills = field(default_factory=lambda: ConversationSkills(()))
     _aside: list[Message] = field(default_factory=list[Message], init=False)
     _mistakes: Counter[str] = field(default_factory=Counter[str], init=False)
     _calls: list[ToolCall] = field(default_factory=list[ToolCall], init=False)
@@ -97,9 +110,12 @@ class Exchange:
             self.conversation.tools = await self.surface.tools(caller)
             self.conversation.surface = self.surface.name
             self.conversation.whole = await self.surface.whole(caller)
-        asked = user(question)
+        given = await self.skills.texts(question, self.conversation, self.surface, caller)
+        asked = Message("user", (Text(question), *given))
         self.conversation.add(asked)
         try:
+            for text in given:
+                yield SkillGiven(text.extra[GIVEN])
             while True:
                 turn: Turn | None = None
                 async with aclosing(self._turn()) as events:

@@ -20,7 +20,8 @@ class Text:
 
     Attributes:
         text: The words.
-        extra: Members of a vendor's own that must go back with them, by the provider's name.
+        extra: Members of a vendor's own that must go back with them, by the provider's name; `skill` names the skill
+            that they are.
     """
 
     text: str

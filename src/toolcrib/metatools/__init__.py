@@ -24,6 +24,7 @@ from toolcrib.metatools.formatting import (
 from toolcrib.metatools.metatools import MetaTools, call_notes
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, tool_remarks
 from toolcrib.metatools.resources import LIST_RESOURCES, READ_RESOURCE, resource_tools
+from toolcrib.metatools.skills import skill_file, skill_text
 
 __all__ = [
     "CALL_TOOL",
@@ -47,6 +48,8 @@ __all__ = [
     "hidden_in_result",
     "resource_tools",
     "search_text",
+    "skill_file",
+    "skill_text",
     "text_result",
     "tool_call",
     "tool_remarks",

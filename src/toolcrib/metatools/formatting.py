@@ -10,6 +10,7 @@ from toolcrib.crib import Availability, AvailableServer, Enabled, FoundTool, Off
 from toolcrib.errors import ToolcribError
 from toolcrib.hidden import escape_hidden, visible
 from toolcrib.metatools.remarks import definition_remarks, tool_remarks
+from toolcrib.metatools.skills import READ_HINT, skill_hits, skills_line
 from toolcrib.schema import example_call, first_sentence, signature
 
 BRIEF_CHARACTERS = 120
@@ -25,7 +26,12 @@ def compact(value: Any) -> str:
 
 
 def search_text(
-    answer: SearchAnswer, detail: str, cursor: str | None, is_changed: Callable[[Tool], bool] = lambda _: False
+    answer: SearchAnswer,
+    detail: str,
+    cursor: str | None,
+    is_changed: Callable[[Tool], bool] = lambda _: False,
+    *,
+    skill_hint: str = READ_HINT,
 ) -> str:
     """A search answer as text; what is hidden in it is shown.
 
@@ -34,13 +40,17 @@ def search_text(
         detail: How much to say of each tool; see `DETAILS`.
         cursor: Leads to the next hits; None when there are none.
         is_changed: Whether a tool has changed since it was first used.
+        skill_hint: How a skill is read that was found.
     """
     if answer.sources is not None:
-        return visible(_sources_text(answer.sources))
+        told = _sources_text(answer.sources)
+        return visible(f"{told}\n{skills_line(answer.skills)}" if answer.skills else told)
     lines: list[str] = [f"Unknown: {problem}" for problem in answer.unknown]
+    lines += skill_hits(answer.skills, detail, skill_hint)
     if answer.found and answer.nothing_fits:
-        lines.append("Probably nothing here does this. The nearest:")
-    elif not answer.found and not answer.unknown:
+        what = "no tool" if answer.skills else "nothing"
+        lines.append(f"Probably {what} here does this. The nearest:")
+    elif not answer.found and not answer.unknown and not answer.skills:
         lines.append("Nothing found. Try other words for the action and its object; an empty query lists the servers.")
     for group in _by_server(answer.found):
         lines += [_hit_text(each, detail, is_changed(each.tool)) for each in group]
@@ -49,6 +59,8 @@ def search_text(
         lines.append(f'{"At least " if answer.at_least else ""}{left} more with cursor "{cursor}".')
     if answer.missing:
         lines.append(f"Not searched yet, still starting: {', '.join(answer.missing)}.")
+    if answer.failed:
+        lines.append(f"Not searched, since they could not be started: {', '.join(answer.failed)}.")
     lines += map(_off_text, answer.off)
     return visible("\n".join(lines))
 

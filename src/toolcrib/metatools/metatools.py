@@ -9,13 +9,14 @@ from toolcrib.broker import (
     Excerpt,
     Options,
     Outcome,
+    PageNeededError,
     Principal,
     UnknownTokenError,
     content_of,
     contents_as_blocks,
     text_of,
 )
-from toolcrib.catalog import JsonObject
+from toolcrib.catalog import SKILL_HEAD, JsonObject, Tool
 from toolcrib.crib import DEFAULT_LIMIT, Crib
 from toolcrib.errors import ToolcribError, UsageError, shown
 from toolcrib.metatools.code import RUN_CODE
@@ -41,10 +42,12 @@ from toolcrib.metatools.formatting import (
     error_text,
     search_text,
     text_result,
+    tool_signature,
     unsettled_text,
 )
 from toolcrib.metatools.remarks import CHANGED_META, HIDDEN_META, hidden_in_result, hidden_remark
 from toolcrib.metatools.resources import LIST_RESOURCES, READ_RESOURCE, resources_text
+from toolcrib.metatools.skills import skill_file, skill_text
 from toolcrib.search import decode_cursor, encode_cursor
 
 if TYPE_CHECKING:
@@ -128,6 +131,7 @@ class MetaTools:
         Raises:
             UsageError: It is none of the constant tools.
             UnknownTokenError: It came with a token that leads to no call.
+            PageNeededError: The caller's client takes this error itself.
         """
         if not self.knows(name):
             raise UsageError(f"There is no tool {shown(name)} here.", hint=f"Call other tools by {CALL_TOOL}.")
@@ -136,6 +140,8 @@ class MetaTools:
         except UnknownTokenError:
             raise
         except ToolcribError as error:
+            if isinstance(error, PageNeededError) and options is not None and options.relays_errors:
+                raise
             return text_result(error_text(error), is_error=True)
 
     async def answer(
@@ -147,8 +153,10 @@ class MetaTools:
             ToolcribError: Whatever is wrong with the call, or went wrong with it.
         """
         if name in {SEARCH_TOOLS, GET_TOOL_DETAILS}:
-            find = self._search if name == SEARCH_TOOLS else self._details
-            answer = await find(arguments, caller)
+            if name == SEARCH_TOOLS:
+                answer = await self.search(arguments, caller)
+            else:
+                answer = await self._details(arguments, caller, self._within_budget(options or Options()))
             self._crib.note_discovery(text_of(answer), compact(self.definitions(caller)), caller)
             return answer
         if name in {CALL_TOOL, READ_TOOL}:
@@ -164,7 +172,13 @@ class MetaTools:
             return await self._read(arguments, caller, self._within_budget(options or Options()))
         return text_result(await self._servers(name, arguments, caller))
 
-    async def _search(self, arguments: JsonObject, caller: Caller) -> JsonObject:
+    async def search(self, arguments: JsonObject, caller: Caller = LOCAL) -> JsonObject:
+        """What a call of `search_tools` is answered, without its being counted as one: for whoever shows what a model
+        would see.
+
+        Raises:
+            ToolcribError: Whatever is wrong with the call.
+        """
         query = text(arguments, "query", "queries", "q") or ""
         server = text(arguments, "server") or None
         detail = text(arguments, "detail") or "signature"
@@ -183,7 +197,7 @@ class MetaTools:
         following = encode_cursor(key, reached) if answer.found and reached < answer.total else None
         return text_result(search_text(answer, detail, following, self._crib.changes.is_changed))
 
-    async def _details(self, arguments: JsonObject, caller: Caller) -> JsonObject:
+    async def _details(self, arguments: JsonObject, caller: Caller, options: Options) -> JsonObject:
         names = text(arguments, "name", "names", "tool", "id", "ids") or ""
         wanted = list(dict.fromkeys(name.strip() for name in names.replace("\n", ",").split(",") if name.strip()))
         if not wanted:
@@ -196,6 +210,9 @@ class MetaTools:
         failed = 0
         for name in wanted:
             try:
+                if name.startswith(SKILL_HEAD) and self._crib.has_skills:
+                    blocks += await self._skill(name, caller, options)
+                    continue
                 tool = await self._crib.tool(name, caller=caller)
                 effect, changed = self._crib.effect(tool), self._crib.changes.is_changed(tool)
                 seen = self._crib.seen.of(tool.id, caller.principal)
@@ -204,6 +221,24 @@ class MetaTools:
                 failed += 1
                 blocks.append({"type": "text", "text": error_text(error)})
         return {"content": blocks, "isError": failed == len(wanted)}
+
+    async def _skill(self, name: str, caller: Caller, options: Options) -> list[JsonObject]:
+        """What a skill says, or one of its files, which is named behind it: `skill:NAME/PATH`."""
+        # The URI by which the file is a resource does as well.
+        bare, _, path = name.removeprefix(SKILL_HEAD).removeprefix("//").partition("/")
+        skills = self._crib.skills
+        skill = skills.get(bare, caller)
+        if path:
+            outcome = await skills.read(skill, path, caller=caller, options=options)
+            return content_of(outcome.result if outcome.handle is not None else contents_as_blocks(outcome.result))
+
+        def told(tool: Tool) -> str:
+            effect = self._crib.effect(tool)
+            return tool_signature(tool) if effect == "unknown" else f"{tool_signature(tool)} [{effect}]"
+
+        needs, files = await skills.needs(skill, caller), skills.files(skill)
+        written = skill_text(skill, needs, files, told=told, reader=GET_TOOL_DETAILS, address=skill_file(skill))
+        return [{"type": "text", "text": written}]
 
     async def _servers(self, name: str, arguments: JsonObject, caller: Caller) -> str:
         """Answer a call of the tools that find, enable and disable servers; they take a name, and nothing to run."""

@@ -1,14 +1,14 @@
 """How tools reach a model: the base of the surfaces."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import anyio.to_thread
 
 from toolcrib.broker import Caller, InvalidArgumentsError, Options, Principal
-from toolcrib.catalog import JsonObject
+from toolcrib.catalog import JsonObject, Tool
 from toolcrib.crib import Crib
 from toolcrib.errors import AmbiguousNameError, ServerError, ToolcribError, UnknownToolError, UsageError, shown
 from toolcrib.llm.account import tool_tokens
@@ -63,6 +63,14 @@ def specs(definitions: Iterable[JsonObject]) -> tuple[ToolSpec, ...]:
     return tuple(ToolSpec(each["name"], each["description"], each["inputSchema"]) for each in definitions)
 
 
+AtHand = Callable[[Caller], Awaitable[Sequence[Tool]]]
+
+
+async def nothing_at_hand(caller: Caller) -> Sequence[Tool]:
+    """No tool that the model has from the start."""
+    return ()
+
+
 class Surface(ABC):
     """Tells a model of tools, and makes the calls that it then wants.
 
@@ -70,14 +78,18 @@ class Surface(ABC):
         crib: The tools.
         budget: Most bytes of JSON in one result; a larger one becomes a handle. None takes everything.
         resources: Whether what the servers offer to read is there by two tools of its own.
+        at_hand: Gives the tools whose definitions the model has from the start, whatever the surface holds back.
     """
 
     name: ClassVar[SurfaceName]
 
-    def __init__(self, crib: Crib, *, budget: int | None = None, resources: bool = True) -> None:
+    def __init__(
+        self, crib: Crib, *, budget: int | None = None, resources: bool = True, at_hand: AtHand = nothing_at_hand
+    ) -> None:
         self.crib = crib
         self.budget = budget
         self.meta = MetaTools(crib)
+        self.at_hand = at_hand
         self._resources = resources
         self._whole: dict[Principal, tuple[int, int]] = {}
 
@@ -88,6 +100,10 @@ class Surface(ABC):
     @abstractmethod
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """Make a call, whatever is wrong with it: never raises for what a model has written, or a server done."""
+
+    def name_of(self, tool_id: str) -> str:
+        """What the model calls a tool by."""
+        return tool_id
 
     async def whole(self, caller: Caller) -> int:
         """Tokens of the definitions of all tools that the caller may know of, as the surface `all` tells of them."""

@@ -8,7 +8,7 @@ from toolcrib.crib import Crib
 from toolcrib.errors import AmbiguousNameError, ToolcribError, UnknownToolError
 from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
-from toolcrib.llm.surfaces.base import RESOURCE_TOOLS, Answer, Surface, SurfaceName, specs
+from toolcrib.llm.surfaces.base import RESOURCE_TOOLS, Answer, AtHand, Surface, SurfaceName, nothing_at_hand, specs
 from toolcrib.metatools import READ_RESULT
 from toolcrib.schema import WireNames, first_sentence
 
@@ -24,9 +24,15 @@ _ANYTHING: JsonObject = {"type": "object"}
 class Direct(Surface):
     """Every tool by a name that vendors take, `server__tool`."""
 
-    def __init__(self, crib: Crib, *, budget: int | None = None, resources: bool = True) -> None:
-        super().__init__(crib, budget=budget, resources=resources)
+    def __init__(
+        self, crib: Crib, *, budget: int | None = None, resources: bool = True, at_hand: AtHand = nothing_at_hand
+    ) -> None:
+        super().__init__(crib, budget=budget, resources=resources, at_hand=at_hand)
         self._names = WireNames(())
+
+    def name_of(self, tool_id: str) -> str:
+        """See `Surface.name_of`."""
+        return self._names.name_of(tool_id) if tool_id in self._names.ids else tool_id
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""
@@ -80,21 +86,34 @@ class DeferredTools(Direct):
         crib: See `Surface`.
         budget: See `Surface`.
         resources: See `Surface`.
+        at_hand: See `Surface`.
         descriptions: `full` sends each description whole, `line` its first sentence.
     """
 
     name: ClassVar[SurfaceName] = "deferred"
 
     def __init__(
-        self, crib: Crib, *, budget: int | None = None, descriptions: Descriptions = "full", resources: bool = True
+        self,
+        crib: Crib,
+        *,
+        budget: int | None = None,
+        descriptions: Descriptions = "full",
+        resources: bool = True,
+        at_hand: AtHand = nothing_at_hand,
     ) -> None:
-        super().__init__(crib, budget=budget, resources=resources)
+        super().__init__(crib, budget=budget, resources=resources, at_hand=at_hand)
         self._descriptions = descriptions
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`."""
         listed = await self._listed(caller)
-        told = (ToolSpec(self._names.name_of(tool.id), self._about(tool), _ANYTHING) for tool in listed)
+        at_hand = {tool.id for tool in await self.at_hand(caller)}
+        told = (
+            ToolSpec(self._names.name_of(tool.id), tool.description, tool.input_schema)
+            if tool.id in at_hand
+            else ToolSpec(self._names.name_of(tool.id), self._about(tool), _ANYTHING)
+            for tool in listed
+        )
         return (*told, *await self._beside(caller))
 
     def _about(self, tool: Tool) -> str:

@@ -9,12 +9,13 @@ from toolcrib.errors import ToolcribError
 from toolcrib.llm.messages import ToolResult, ToolUse
 from toolcrib.llm.provider import ToolGroup, ToolSpec
 from toolcrib.llm.results import text_block
-from toolcrib.llm.surfaces.base import Answer, SurfaceName
+from toolcrib.llm.surfaces.base import Answer, AtHand, SurfaceName, nothing_at_hand
 from toolcrib.llm.surfaces.direct import AllTools
-from toolcrib.metatools import SEARCH_TOOLS, search_text
+from toolcrib.metatools import READ_RESOURCE, SEARCH_TOOLS, search_text
 
 _HITS = 8
 _LONGEST_NAME = 64
+_SKILL_HINT = f"{READ_RESOURCE} reads a skill, as skill://NAME/SKILL.md."
 _HOSTED = ToolSpec("tool_search", "", {"type": "object"}, searches=True, hosted=True)
 
 
@@ -31,21 +32,28 @@ class NativeTools(AllTools):
         crib: See `Surface`.
         budget: See `Surface`.
         resources: See `Surface`.
+        at_hand: See `Surface`.
         search: Whose search it is.
     """
 
     name: ClassVar[SurfaceName] = "native"
 
     def __init__(
-        self, crib: Crib, *, budget: int | None = None, resources: bool = True, search: NativeSearch = "ours"
+        self,
+        crib: Crib,
+        *,
+        budget: int | None = None,
+        resources: bool = True,
+        at_hand: AtHand = nothing_at_hand,
+        search: NativeSearch = "ours",
     ) -> None:
-        super().__init__(crib, budget=budget, resources=resources)
+        super().__init__(crib, budget=budget, resources=resources, at_hand=at_hand)
         self._search = search
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
         """See `Surface.tools`; the search tool comes first, and is never held back."""
         told = await super().tools(caller)
-        names = set(self._names)
+        names = set(self._names) - {self.name_of(tool.id) for tool in await self.at_hand(caller)}
         # The search finds tools of servers alone, so that a constant tool which is held back would never be seen.
         held = tuple(replace(each, deferred=each.name in names) for each in told)
         if self._search == "ours":
@@ -64,7 +72,7 @@ class NativeTools(AllTools):
         except ToolcribError as error:
             return self.failed(use, error, "mistaken", use.name, use.arguments)
         references = self._references(found)
-        told = search_text(found, "brief", None)
+        told = search_text(found, "brief", None, skill_hint=_SKILL_HINT)
         result = ToolResult(use.id, use.name, (text_block(told),), references=references)
         return Answer("looked", result, use.name, use.arguments)
 

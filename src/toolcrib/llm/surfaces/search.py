@@ -7,8 +7,9 @@ from toolcrib.crib import Crib
 from toolcrib.errors import ToolcribError, UsageError
 from toolcrib.llm.messages import ToolUse
 from toolcrib.llm.provider import ToolSpec
-from toolcrib.llm.surfaces.base import RESOURCE_TOOLS, Answer, Surface, SurfaceName, specs
+from toolcrib.llm.surfaces.base import RESOURCE_TOOLS, Answer, AtHand, Surface, SurfaceName, nothing_at_hand, specs
 from toolcrib.metatools import CALL_TOOL, READ_TOOL, tool_call
+from toolcrib.schema import WireNames
 
 
 class SearchTools(Surface):
@@ -16,15 +17,26 @@ class SearchTools(Surface):
 
     name: ClassVar[SurfaceName] = "search"
 
-    def __init__(self, crib: Crib, *, budget: int | None = None, resources: bool = True) -> None:
+    def __init__(
+        self, crib: Crib, *, budget: int | None = None, resources: bool = True, at_hand: AtHand = nothing_at_hand
+    ) -> None:
         budget = crib.config.settings.result_budget if budget is None else budget
-        super().__init__(crib, budget=budget, resources=resources)
+        super().__init__(crib, budget=budget, resources=resources, at_hand=at_hand)
+        self._names: WireNames | None = None
 
     async def tools(self, caller: Caller) -> tuple[ToolSpec, ...]:
-        """See `Surface.tools`."""
+        """See `Surface.tools`: the constant ones, and behind them what is at hand."""
         constant = specs(self.meta.definitions(caller))
         known = {each.name for each in constant}
-        return (*constant, *(each for each in await self.resource_tools(caller) if each.name not in known))
+        resources = (each for each in await self.resource_tools(caller) if each.name not in known)
+        tools = await self.at_hand(caller)
+        names = self._names = WireNames(tool.id for tool in tools)
+        told = (ToolSpec(names.name_of(tool.id), tool.description, tool.input_schema) for tool in tools)
+        return (*constant, *resources, *told)
+
+    def name_of(self, tool_id: str) -> str:
+        """See `Surface.name_of`."""
+        return self._names.name_of(tool_id) if self._names and tool_id in self._names.ids else tool_id
 
     async def answer(self, use: ToolUse, caller: Caller) -> Answer:
         """See `Surface.answer`."""
@@ -40,8 +52,10 @@ class SearchTools(Surface):
 
     async def _by_its_own_name(self, use: ToolUse, caller: Caller) -> Answer:
         """A model may call a tool that it found by its own name; that is as good as through `call_tool`."""
+        if self._names is None:  # a conversation that was stored
+            self._names = WireNames(tool.id for tool in await self.at_hand(caller))
         try:
-            tool = await self.crib.tool(use.name, caller=caller)
+            tool = await self.crib.tool(self._names.id_of(use.name) or use.name, caller=caller)
         except ToolcribError as error:
             return self.failed(use, error, "mistaken", use.name, use.arguments)
         if use.unreadable is not None:
