@@ -26,7 +26,7 @@ async def test_an_unforeseen_error_is_an_internal_error_with_an_id_and_no_detail
     mode: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.ERROR)
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with Broken.from_clients({}) as crib, Client(Gateway(crib).server, mode=mode) as client:
             with pytest.raises(MCPError) as caught:
                 await client.call_tool("search_tools", {"query": "x"})
@@ -43,7 +43,7 @@ async def test_an_unforeseen_error_is_an_internal_error_with_an_id_and_no_detail
 
 async def test_a_description_that_is_no_unicode_does_not_end_the_connection() -> None:
     config = {"mcpServers": {"odd": {"command": "x", "toolcrib": {"description": "half a pair: \ud83d"}}}}
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with Crib.open(config) as crib, Client(Gateway(crib).server, mode="legacy") as client:
             listed = await client.list_tools()
 

@@ -27,7 +27,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from toolcrib import Crib
-from toolcrib.config import OAuthSettings
+from toolcrib.config import OAuthSettings, TokenSettings, digest_of, new_token
 from toolcrib.gateway import Gateway
 from toolcrib.gateway.listening import bound, serve_app
 from toolcrib.gateway.oauth import FETCH_PAUSE, KEYS_SECONDS, LEEWAY, STALE_SECONDS, IssuerTokens
@@ -51,6 +51,13 @@ def public(key: Any, key_id: str, **more: Any) -> dict[str, Any]:
 def pem(key: Any) -> bytes:
     form = serialization.PublicFormat.SubjectPublicKeyInfo
     return key.public_key().public_bytes(serialization.Encoding.PEM, form)
+
+
+@dataclass(frozen=True)
+class AfterNow:
+    """A time by the clock of when the test runs, so that a test is called the same in each process."""
+
+    seconds: float
 
 
 @dataclass
@@ -140,12 +147,12 @@ async def test_a_valid_token_names_its_principal(issuer: Issuer) -> None:
         {"aud": ["https://other.example/mcp"]},
         {"iss": "https://other.example"},
         {"iss": None},
-        {"exp": int(time.time()) - LEEWAY - 1},
+        {"exp": AfterNow(-LEEWAY - 1)},
         {"exp": None},
         {"exp": "tomorrow"},
         {"exp": True},
-        {"nbf": int(time.time()) + 1000},
-        {"iat": int(time.time()) + 1000},
+        {"nbf": AfterNow(1000)},
+        {"iat": AfterNow(1000)},
         {"sub": None},
         {"sub": ""},
         {"sub": 7},
@@ -160,7 +167,9 @@ async def test_a_valid_token_names_its_principal(issuer: Issuer) -> None:
 async def test_a_token_with_wrong_claims_lets_in_nobody(issuer: Issuer, claims: dict[str, Any]) -> None:
     tokens = IssuerTokens(issuer.settings())
     assert await tokens.holder(issuer.token()) is not None
-    assert await tokens.holder(issuer.token(**claims)) is None
+    now = int(time.time())
+    told = {name: now + value.seconds if isinstance(value, AfterNow) else value for name, value in claims.items()}
+    assert await tokens.holder(issuer.token(**told)) is None
 
 
 async def test_signatures_that_are_none_or_by_a_shared_secret_are_refused(issuer: Issuer) -> None:
@@ -348,6 +357,31 @@ async def test_a_wrong_token_is_refused_with_its_error(
     answer = await talking.ask(web, url, token=issuer.token(aud="https://other.example/mcp", scope="mcp"))
     assert answer.status_code == 401
     assert 'error="invalid_token"' in answer.headers["www-authenticate"]
+
+
+async def test_a_principal_with_a_token_made_here_is_nobody_whom_an_issuer_can_name(
+    talking: Any, tmp_path: Path, issuer: Issuer, over_http: Any, web: httpx2.AsyncClient, caplog: Any
+) -> None:
+    configured, expired, made = new_token(), new_token(), new_token()
+    tokens: list[dict[str, Any]] = [
+        {"name": "ci", "principal": "build", "sha256": digest_of(configured)},
+        {"name": "old", "principal": "gone", "sha256": digest_of(expired), "expires": "2020-01-01T00:00:00Z"},
+    ]
+    http = {"oauth": {"issuer": issuer.url, "audience": [AUDIENCE]}, "tokens": tokens}
+    opened = Crib.open({"mcpServers": {}, "toolcrib": {"http": http}}, state_dir=tmp_path)
+    async with opened as crib, over_http(Gateway(crib)) as url:
+
+        async def status(token: str) -> int:
+            return (await talking.ask(web, url, token=token)).status_code
+
+        assert await status(configured) == 200
+        assert await status(issuer.token(sub="ann")) == 200
+        assert [await status(issuer.token(sub=name)) for name in ("build", "gone")] == [401, 401]
+        assert "names 'build' in a token" in caplog.text
+        # As soon as one is made, also for somebody who was let in a moment ago.
+        crib.tokens.add(TokenSettings(name="laptop", principal="ann", sha256=digest_of(made)))
+        assert await status(issuer.token(sub="ann")) == 401
+        assert await status(made) == 200
 
 
 async def test_the_metadata_names_the_server_as_it_was_asked_where_nothing_is_configured(

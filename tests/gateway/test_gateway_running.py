@@ -174,20 +174,26 @@ async def test_metrics_count_requests_by_server_and_ending(
         ("local", {}, 200),
         ("local", {"x-forwarded-for": "192.0.2.7"}, 403),
         ("local", {"forwarded": "for=192.0.2.7"}, 403),
+        ("local", {"via": "1.1 proxy"}, 403),
+        ("local", {"x-real-ip": "192.0.2.7"}, 403),
+        ("local", {"host": "tools.example"}, 403),  # a proxy that says nothing but the name that it was asked for
+        ("local", {"host": "LOCALHOST:80"}, 200),
+        ("local", {"host": "[::1]:80"}, 200),
         ("token", {}, 401),
         ("token", {"authorization": f"Bearer {ALICE}"}, 200),
         ("open", {"x-forwarded-for": "192.0.2.7"}, 200),
         ("off", {"authorization": f"Bearer {ALICE}"}, 404),
         ("open", {"host": "evil.example"}, 421),
     ],
-    ids=str,
+    ids=lambda each: str(each).replace(ALICE, "ALICE"),
 )
 async def test_metrics_are_for_those_who_are_configured(
     opened: Any, over_http: Any, web: httpx2.AsyncClient, setting: str, headers: dict[str, str], status: int
 ) -> None:
     tokens = [{"name": "a", "principal": "alice", "sha256": digest_of(ALICE)}]
+    options = {"allowed_hosts": ["tools.example"]}
     with anyio.fail_after(LIMIT):
-        async with opened(tokens=tokens, metrics=setting) as crib, over_http(Gateway(crib)) as url:
+        async with opened(tokens=tokens, metrics=setting) as crib, over_http(Gateway(crib), **options) as url:
             answer = await web.get(url.replace("/mcp", "/metrics"), headers=headers)
 
     assert answer.status_code == status

@@ -86,7 +86,7 @@ async def web() -> AsyncIterator[httpx2.AsyncClient]:
         {"authorization": ALICE},
         {"cookie": f"token={ALICE}"},
     ],
-    ids=str,
+    ids=["none", "empty", "no token", "Basic", "no scheme", "cookie"],
 )
 async def test_without_a_bearer_token_nobody_is_let_in(
     talking: Any, url: str, web: httpx2.AsyncClient, headers: dict[str, str]
@@ -97,7 +97,11 @@ async def test_without_a_bearer_token_nobody_is_let_in(
     assert (answer.status_code, answer.headers["www-authenticate"]) == (401, 'Bearer realm="toolcrib"')
 
 
-@pytest.mark.parametrize("wrong", [OLD, ALICE[:-1], ALICE + "x", new_token(), "ü", "a b", digest_of(ALICE)])
+@pytest.mark.parametrize(
+    "wrong",
+    [OLD, ALICE[:-1], ALICE + "x", new_token(), "ü", "a b", digest_of(ALICE)],
+    ids=["expired", "cut", "longer", "another", "not ASCII", "two words", "digest"],
+)
 async def test_a_token_that_is_unknown_or_has_expired_is_refused(
     talking: Any, url: str, web: httpx2.AsyncClient, wrong: str
 ) -> None:

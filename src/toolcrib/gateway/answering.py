@@ -14,7 +14,7 @@ from toolcrib.crib import Crib
 from toolcrib.crib.resources import NoResourceError
 from toolcrib.gateway.answers import enveloped, listed, relayed
 from toolcrib.gateway.callers import ADMITTED, Callers
-from toolcrib.gateway.clients import client_of
+from toolcrib.gateway.clients import ClientProgress, ReturningClient, client_of
 from toolcrib.gateway.passthrough import PassedCompletion, PassedPrompts, PassedResources
 from toolcrib.gateway.profiles import Asked, Surfaces
 from toolcrib.gateway.telling import Sessions, Subscriptions, Telling
@@ -37,7 +37,7 @@ class Answering:
 
     Args:
         crib: An open crib.
-        profile: What is shown of its tools.
+        profile: What is shown of its tools; None leaves it to the configuration, by principal.
         callers: Tells who asks.
 
     Attributes:
@@ -46,7 +46,7 @@ class Answering:
         subscriptions: What clients subscribed to after it.
     """
 
-    def __init__(self, crib: Crib, profile: "Profile", callers: Callers) -> None:
+    def __init__(self, crib: Crib, profile: "Profile | None", callers: Callers) -> None:
         self._crib = crib
         self._callers = callers
         self._surfaces = Surfaces(crib, profile)
@@ -133,17 +133,19 @@ class Answering:
         """What goes with a request to the server that answers it."""
         params = ctx.params or {}
         meta: Mapping[str, Any] = params.get("_meta") or {}
-        client, returns = client_of(ctx, self._log_level(ctx))
+        client = client_of(ctx, self._log_level(ctx))
+        returns = isinstance(client, ReturningClient)
         token = params.get("requestState") if returns else None
         return Options(
             # Progress is asked for whether or not this client wants any: it also restarts the time limit of the
             # call upstream. The SDK hands it on only to a client that asked too.
-            on_progress=ctx.session.report_progress,
+            on_progress=ClientProgress(ctx),
             meta=trace_context(ctx, meta),
             token=token,
             input_responses=params.get("inputResponses") if returns else None,
             client=client,
             returns=returns,
+            relays_errors=client.relays_errors,
         )
 
     def _log_level(self, ctx: Context) -> str | None:

@@ -1,5 +1,6 @@
 """Whom the HTTP server lets in: holders of bearer tokens, and of tokens of an authorization server."""
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -9,11 +10,14 @@ from starlette.routing import Route
 from starlette.types import Scope
 
 from toolcrib.config import HttpSettings, OAuthSettings, TokenFile
+from toolcrib.errors import shown
 from toolcrib.gateway.bearer import Holder, Tokens
 from toolcrib.gateway.door import METADATA_PATH
 
 if TYPE_CHECKING:
     from toolcrib.gateway import oauth
+
+logger = logging.getLogger(__name__)
 
 
 class Authenticator:
@@ -49,13 +53,24 @@ class Authenticator:
     async def holder(self, token: str) -> Holder | None:
         """Whom a token lets in; None for one that lets in nobody.
 
+        A name is known by one kind of token: what an authorization server calls somebody may be that one's own choice,
+        and must not lead to what belongs to the holder of a token that was made here.
+
         Raises:
             StoreError: The file of tokens can't be read.
         """
         found = self._tokens.holder(token)
-        if found is None and self._issuer is not None:
-            return await self._issuer.holder(token)
-        return found
+        if found is not None or self._issuer is None:
+            return found
+        found = await self._issuer.holder(token)
+        if found is None or not self._tokens.have(found.principal.name):
+            return found
+        logger.warning(
+            "%s names %s in a token, but there are tokens for that principal here, so it is refused.",
+            self._settings.issuer,
+            shown(found.principal.name),
+        )
+        return None
 
     def challenge(self, scope: Scope) -> Mapping[str, str]:
         """What tells a client without a token where to get one (RFC 9728, 5.1)."""

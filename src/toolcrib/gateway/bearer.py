@@ -45,6 +45,7 @@ class Tokens:
         self._file = file
         self._clock = clock
         self._known: dict[bytes, list[_Known]] = {}
+        self._names: frozenset[str] = frozenset()
         self._take(())
 
     def any(self) -> bool:
@@ -71,6 +72,15 @@ class Tokens:
                 found = known.holder
         return found
 
+    def have(self, principal: str) -> bool:
+        """Whether a principal has a token, be it one that has expired.
+
+        Raises:
+            StoreError: The file can't be read.
+        """
+        self._follow()
+        return principal in self._names
+
     def _follow(self) -> None:
         if self._file.changed():
             self._take(self._file.tokens)
@@ -83,3 +93,4 @@ class Tokens:
             holder = Holder(Principal(each.principal, tuple(sorted({*each.roles}))))
             known.setdefault(digest[:8], []).append(_Known(digest, holder, expires_at))
         self._known = known
+        self._names = frozenset(each.holder.principal.name for group in known.values() for each in group)

@@ -7,22 +7,27 @@ multi-round-trip requests).
 
 import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError, NoBackChannelError
+from mcp.shared.jsonrpc_dispatcher import progress_token_from_params
 from mcp_types import LOG_LEVEL_META_KEY, METHOD_NOT_FOUND, ClientCapabilities
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
-from toolcrib.catalog import ClientSide, JsonObject
+from toolcrib.catalog import JsonObject
 from toolcrib.errors import ProtocolError
-from toolcrib.servers.asking import RELAYED
+from toolcrib.servers.asking import RELAYED, may_ask
 from toolcrib.servers.logs import is_lower
 
 _Context = ServerRequestContext[Any, Any]
 
 _ELICITATION_SINCE = "2025-06-18"
 """The first revision that knows elicitation."""
+
+_PAGES_SINCE = "2025-11-25"
+"""The first revision that knows the visiting of pages, an error that asks for it, and the word that it is done."""
 
 
 class HandshakeClient:
@@ -40,6 +45,18 @@ class HandshakeClient:
             known -= {"elicitation"}
         self.capabilities = _declared(ctx.session.client_capabilities, known)
         self.log_level = log_level
+
+    @property
+    def relays_errors(self) -> bool:
+        """Whether the client takes an error that asks for the visit of pages (see `Options.relays_errors`)."""
+        return self._ctx.protocol_version >= _PAGES_SINCE and may_ask(self, "elicitation/create", {"mode": "url"})
+
+    async def completed(self, params: JsonObject) -> None:
+        """See `TakesCompletions.completed`: the client is told over its own stream, if it has opened one."""
+        if self._ctx.protocol_version >= _PAGES_SINCE:
+            standing = self._ctx.session._connection.outbound  # pyright: ignore[reportPrivateUsage]
+            with suppress(Exception):  # it may have gone
+                await standing.notify("notifications/elicitation/complete", params)
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
         """See `ClientSide.answer`: the client sees the server's words, and the server those of the client."""
@@ -72,6 +89,8 @@ class ReturningClient:
         ctx: The request.
     """
 
+    relays_errors = False
+
     def __init__(self, ctx: _Context) -> None:
         self._ctx = ctx
         self.capabilities = _declared(ctx.session.client_capabilities, {"elicitation", "sampling", "roots"})
@@ -87,16 +106,41 @@ class ReturningClient:
         raise ProtocolError("client", f"{method} needs a client that comes back", rpc_code=METHOD_NOT_FOUND)
 
 
-def client_of(ctx: _Context, log_level: str | None) -> tuple[ClientSide, bool]:
-    """What stands behind a request, and whether it is asked by an answer with which it comes back.
+def client_of(ctx: _Context, log_level: str | None) -> HandshakeClient | ReturningClient:
+    """What stands behind a request.
 
     Args:
         ctx: The request.
         log_level: The least level of log messages that its session wants, in the handshake era.
     """
     if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        return ReturningClient(ctx), True
-    return HandshakeClient(ctx, log_level), False
+        return ReturningClient(ctx)
+    return HandshakeClient(ctx, log_level)
+
+
+class ClientProgress:
+    """Tells the client of a request of its progress, if it wants to know.
+
+    Args:
+        ctx: The request.
+    """
+
+    def __init__(self, ctx: _Context) -> None:
+        self._ctx = ctx
+
+    async def __call__(self, progress: float, total: float | None, message: str | None) -> None:
+        """See `OnProgress`."""
+        await self._ctx.session.report_progress(progress, total, message)
+
+    async def report(self, params: JsonObject) -> None:
+        """See `TakesReports.report`: the client sees the server's words, under its own token."""
+        token = progress_token_from_params(self._ctx.params)
+        if token is None:  # in this process the SDK calls the client without one
+            await self(params["progress"], params.get("total"), params.get("message"))
+        else:
+            own = {"progressToken": token, **params}
+            # The SDK's public way takes the three parts that it knows, and nothing beside them.
+            await self._ctx.session._request_outbound.notify("notifications/progress", own)  # pyright: ignore[reportPrivateUsage]
 
 
 async def _log(ctx: _Context, least: str | None, params: JsonObject) -> None:

@@ -15,6 +15,8 @@ from toolcrib.broker import Principal, Quota, RateLimitedError, whole_seconds
 from toolcrib.errors import StoreError
 from toolcrib.gateway.bearer import Holder
 from toolcrib.gateway.callers import ADMITTED, PRINCIPAL_SCOPE
+from toolcrib.gateway.cors import CrossOrigin
+from toolcrib.gateway.origins import Names
 
 if TYPE_CHECKING:
     from toolcrib.gateway.metrics import Metrics
@@ -30,6 +32,9 @@ METRICS_PATH = "/metrics"
 _LISTING = frozenset(
     {b"server/discover", b"tools/list", b"resources/list", b"prompts/list", b"notifications/cancelled"}
 )
+_OF_PROXIES = frozenset({b"forwarded", b"via", b"x-real-ip"})
+"""Headers that say that a request was passed on (RFC 7239; RFC 9110, 7.6.3; nginx's own), beside `X-Forwarded-…`."""
+
 _MOST_HEADERS = 200
 _BEARER = "bearer "
 _MOST_USERS = 1_000
@@ -63,6 +68,9 @@ class Rules:
         scopes: Scopes that tokens need.
         metrics: Who gets the metrics.
         quota: How many requests a principal may make; None sets no bound.
+        apart: Paths whose application asks for itself who comes, and from which page: with all below them, they are
+            let in by `Host` alone.
+        cross_origin: Answers browsers whose page is of another origin; None answers none.
     """
 
     hosts: Sequence[str]
@@ -72,6 +80,8 @@ class Rules:
     scopes: Sequence[str] = ()
     metrics: Literal["off", "local", "token", "open"] = "local"
     quota: Quota | None = None
+    apart: Sequence[str] = ()
+    cross_origin: CrossOrigin | None = None
 
 
 @dataclass(slots=True)
@@ -101,8 +111,8 @@ class Door:
         self._app = app
         self._rules = rules
         self._state = state
-        self._hosts = _Names(rules.hosts)
-        self._origins = _Names(rules.origins)
+        self._hosts = Names(rules.hosts)
+        self._origins = Names(rules.origins)
         self._users: dict[Principal, AuthenticatedUser] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -130,10 +140,18 @@ class Door:
             metrics.closed(status)
 
     async def _let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = await self._refusal(scope)
+        refusal = self._strange(scope)
+        if refusal is None and (cross_origin := self._rules.cross_origin) is not None:
+            origin = cross_origin.origin_of(scope)
+            if origin is not None:
+                refusal = cross_origin.preflight(scope, origin)  # before the token, which a browser does not show yet
+                send = send if refusal else cross_origin.readable(origin, send)
+        if refusal is None:
+            refusal = await self._refusal(scope)
         await (self._app if refusal is None else refusal)(scope, receive, send)
 
-    async def _refusal(self, scope: Scope) -> Response | None:
+    def _strange(self, scope: Scope) -> Response | None:
+        """A refusal of what is too large, or comes by a name or from a page that is not let in."""
         headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
         size = sum(len(name) + len(value) + 4 for name, value in headers)
         if size > self._rules.max_header_bytes or len(headers) > _MOST_HEADERS:
@@ -141,10 +159,17 @@ class Door:
         hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
         if len(hosts) != 1 or not self._hosts.have(hosts[0]):
             return _refused(421, "This server does not go by that name.")
+        if self._is_apart(scope):
+            return None
         origins = [value.decode("latin-1") for name, value in headers if name == b"origin"]
         if any(not self._origins.have(each) for each in origins):
             return _refused(403, "Pages of this origin are not let in.")
-        if scope["path"].startswith(METADATA_PATH):
+        return None
+
+    async def _refusal(self, scope: Scope) -> Response | None:
+        """A refusal of whoever is not known, or comes too late or too often."""
+        headers: Sequence[tuple[bytes, bytes]] = scope["headers"]
+        if self._is_apart(scope) or scope["path"].startswith(METADATA_PATH):
             return None
         is_metrics = scope["path"] == METRICS_PATH
         if not is_metrics and self._state.draining and not _ends_something(headers):
@@ -153,6 +178,10 @@ class Door:
             return await (self._no_metrics(scope) if is_metrics else self._unknown(scope))
         except StoreError:
             return _refused(503, "Who is let in can't be told just now.")
+
+    def _is_apart(self, scope: Scope) -> bool:
+        path: str = scope["path"]
+        return any(path == each or path.startswith(f"{each}/") for each in self._rules.apart)
 
     async def _no_metrics(self, scope: Scope) -> Response | None:
         """A refusal of whoever is not to see the metrics."""
@@ -230,33 +259,27 @@ def token_of(scope: Scope) -> str | None:
 
 
 def _is_local(scope: Scope) -> bool:
-    """Whether a request comes from this machine, and for no other: nothing says that it was passed on."""
+    """Whether a request comes from this machine, and for no other: nothing says that a proxy here has passed it on, and
+    it asks for no name that other machines know."""
     client = scope.get("client")
-    passed_on = any(name == b"forwarded" or name.startswith(b"x-forwarded-") for name, _ in scope["headers"])
-    return bool(client) and _is_loopback(client[0]) and not passed_on
+    passed_on = any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name, _ in scope["headers"])
+    host = next((value.decode("latin-1") for name, value in scope["headers"] if name == b"host"), "")
+    return bool(client) and _is_loopback(client[0]) and not passed_on and _is_loopback(_without_port(host))
+
+
+def _without_port(host: str) -> str:
+    if host.startswith("["):
+        return host[1:].partition("]")[0]
+    return host.partition(":")[0]
 
 
 def _is_loopback(address: str) -> bool:
+    if address.lower() == "localhost":
+        return True
     try:
         return ipaddress.ip_address(address).is_loopback
     except ValueError:
         return False
-
-
-class _Names:
-    """Hosts or origins, some of them with any port; upper and lower case are one (RFC 9110, 4.2.3)."""
-
-    def __init__(self, names: Iterable[str]) -> None:
-        lower = [each.lower() for each in names]
-        self._exact = frozenset(lower)
-        self._any_port = frozenset(each.removesuffix(":*") for each in lower if each.endswith(":*"))
-
-    def have(self, name: str) -> bool:
-        name = name.lower()
-        if name in self._exact:
-            return True
-        before, colon, port = name.rpartition(":")
-        return bool(colon) and before in self._any_port and port.isascii() and port.isdigit()
 
 
 def _refused(status: int, why: str, headers: Mapping[str, str] | None = None, error: str = "") -> Response:

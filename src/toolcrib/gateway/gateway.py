@@ -20,6 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    MISSING_REQUIRED_CLIENT_CAPABILITY,
     CallToolResult,
     CompleteResult,
     Completion,
@@ -35,6 +36,7 @@ from mcp_types import (
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib import __version__
+from toolcrib.broker import PageNeededError
 from toolcrib.catalog import JsonObject
 from toolcrib.crib import Crib
 from toolcrib.errors import ProtocolError, ToolcribError, UsageError
@@ -61,19 +63,19 @@ class Gateway:
     Args:
         crib: A crib, open as long as the gateway serves.
         profile: What it shows: `discover`, the constant tools that lead to all others; `all`, every tool directly;
-            `auto`, one of the two by the size of all definitions. None takes the configured one.
+            `auto`, one of the two by the size of all definitions. None takes the configured one of each principal.
 
     Attributes:
         crib: The crib.
         server: The SDK's server, for any transport.
-        profile: What it shows.
+        profile: What it shows to whoever has no profile of its own.
     """
 
     def __init__(self, crib: Crib, profile: "Profile | None" = None) -> None:
         self.crib = crib
         self.profile: Profile = profile or crib.config.settings.profile
         self._callers = Callers(on_ended=crib.release)
-        self._answering = Answering(crib, self.profile, self._callers)
+        self._answering = Answering(crib, profile, self._callers)
         self.server = _Server(
             "toolcrib",
             version=__version__,
@@ -96,10 +98,6 @@ class Gateway:
         self.server.add_request_handler("logging/setLevel", SetLevelRequestParams, _stand_in(EmptyResult()))
         self.server.middleware.append(self._answer)
 
-    def end_subscriptions(self) -> None:
-        """End what clients have subscribed to, each with its result; those that are still there subscribe anew."""
-        self._answering.subscriptions.close()
-
     def beside(self, profile: "Profile") -> "Gateway":
         """A gateway over the same crib that shows something else."""
         return Gateway(self.crib, profile)
@@ -119,6 +117,11 @@ class Gateway:
             return await answer(ctx, cast("JsonObject", envelope))
         except MCPError:
             raise
+        except PageNeededError as error:
+            if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:  # whose revision knows the error no more
+                needed: JsonObject = {"requiredCapabilities": {"elicitation": {"url": {}}}}
+                raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, str(error), needed) from error
+            raise MCPError(error.rpc_code, error.rpc_message, error.data) from error
         except ProtocolError as error:
             raise MCPError(error.rpc_code, error.rpc_message, error.data) from error
         except UsageError as error:

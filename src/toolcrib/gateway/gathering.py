@@ -2,21 +2,22 @@
 
 uvicorn writes the head of a response as soon as it has it and the body after it, so that each answer is two segments
 and wakes its client twice. Here both wait for each other: until the response is complete, or for one turn of the event
-loop, where more of it is still to come.
+loop, where more of it is still to come. It also reads and drops the rest of a request that has been answered, for as
+long as its client likes; here the connection is ended.
 """
 
 import asyncio
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from uvicorn.protocols.http.auto import AutoHTTPProtocol
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-if TYPE_CHECKING:
-    from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
-else:
-    _Protocol = AutoHTTPProtocol  # whichever of the two is installed
+REST_SECONDS = 1.0
+"""How long the rest of a request that has been answered may take to come, so that whoever sends it can read the answer
+(RFC 9112, 9.6)."""
 
 
-class GatheringProtocol(_Protocol):
+class GatheringProtocol(H11Protocol):
     """uvicorn's protocol, over a transport that gathers what is written."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:
@@ -27,6 +28,13 @@ class GatheringProtocol(_Protocol):
         """All of a response is written."""
         cast("_Gathering", self.transport).flush()
         super().on_response_complete()
+        if self.conn.their_state is h11.SEND_BODY:
+            self.loop.call_later(REST_SECONDS, self._hang_up, self.cycle)
+
+    def _hang_up(self, cycle: RequestResponseCycle) -> None:
+        """End the connection if the rest of a request has not come yet."""
+        if self.cycle is cycle and self.conn.their_state is h11.SEND_BODY:
+            self.transport.close()
 
 
 class _Gathering:

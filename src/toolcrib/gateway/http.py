@@ -2,7 +2,8 @@
 
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TypedDict, Unpack
 
 import anyio
@@ -10,16 +11,20 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
 
 from toolcrib.broker import Quota
 from toolcrib.crib import ConfigLike, Crib
-from toolcrib.errors import UsageError
+from toolcrib.errors import UsageError, shown
 from toolcrib.gateway.authenticator import Authenticator
-from toolcrib.gateway.door import METRICS_PATH, Door, DoorState, Rules
+from toolcrib.gateway.cors import CrossOrigin
+from toolcrib.gateway.door import METADATA_PATH, METRICS_PATH, Door, DoorState, Rules
 from toolcrib.gateway.gateway import Gateway
-from toolcrib.gateway.paths import with_profiles
+from toolcrib.gateway.paths import PATHS, with_profiles
+from toolcrib.gateway.posted import Posted
 from toolcrib.gateway.signals import on_stop_signal
+from toolcrib.gateway.skills import use_skills
 from toolcrib.gateway.tracing import traced
 from toolcrib.smallmodel import SmallModel
 
@@ -38,6 +43,12 @@ class HttpOptions(TypedDict, total=False):
     allowed_origins: Sequence[str]
     max_body_bytes: int | None
     allow_unauthenticated: bool
+    beside: "Mapping[str, Beside]"
+
+
+Beside = Callable[[Crib, Authenticator], ASGIApp]
+"""Makes an application that is served beside the gateway, and asks for itself who comes; it is given the crib, and what
+tells whom a token lets in."""
 
 
 def http_app(
@@ -49,6 +60,7 @@ def http_app(
     allowed_origins: Sequence[str] = (),
     max_body_bytes: int | None = None,
     allow_unauthenticated: bool = False,
+    beside: Mapping[str, Beside] = MappingProxyType({}),
 ) -> Starlette:
     """The gateway as an ASGI application: MCP at `path`, each profile at a path of its name below, and `/healthz`,
     which answers as soon as it serves.
@@ -63,32 +75,41 @@ def http_app(
         allowed_hosts: Values of the `Host` header that are let in, beside those of the configuration and of the
             loopback addresses when bound to one; a port is part of the value, and `:*` in its place stands for any.
         allowed_origins: The same for the `Origin` header that browsers send, such as `https://tools.example`;
-            without any, the pages of the allowed hosts themselves.
+            without any, the pages of the allowed hosts themselves. Browsers are told that such pages may use the
+            server (see `toolcrib.gateway.cors`).
         max_body_bytes: Longest body of a request; None takes the configured one.
         allow_unauthenticated: Whether an address that other machines reach may be served without tokens.
+        beside: Other applications, by the path at which each is served.
 
     Raises:
-        UsageError: The host is no loopback address, and no hosts are allowed, or nobody would be asked for a token.
+        UsageError: The host is no loopback address, and no hosts are allowed, or nobody would be asked for a token;
+            or the path belongs to another application.
         StoreError: The file of tokens can't be read.
     """
     settings = gateway.crib.config.settings
     hosts = [*settings.http.allowed_hosts, *allowed_hosts]
-    if _is_loopback(host):
+    if is_loopback(host):
         hosts += [spelling for name in (*_LOOPBACK_NAMES, _in_url(host)) for spelling in (name, f"{name}:*")]
     elif not hosts:
         raise UsageError(
             f"{host} can be reached from other machines, so the names that this server goes by must be given.",
             hint="Say them with --allow-host, such as --allow-host tools.example:8931, or bind to 127.0.0.1.",
         )
+    served = [path, *(f"{path.rstrip('/')}/{profile}" for profile in PATHS)]
+    for at in beside:  # nobody asks for a token there: those applications ask for themselves who comes
+        if any(f"{each}/".startswith(f"{at}/") for each in served):
+            raise UsageError(
+                f"The gateway can't be served at {shown(path)}, since {at} is served beside it.",
+                hint=f"Choose a path that is not {at} nor below it, such as {DEFAULT_PATH}.",
+            )
     authenticator = Authenticator(settings.http, gateway.crib.tokens, path)
-    if not (allow_unauthenticated or _is_loopback(host) or authenticator.asks()):
+    if not (allow_unauthenticated or is_loopback(host) or authenticator.asks()):
         raise UsageError(
             f"{host} can be reached from other machines, and nobody would be asked for a token.",
             hint="Make tokens with `toolcrib principals add NAME`, or say --allow-unauthenticated.",
         )
-    origins = [*settings.http.allowed_origins, *allowed_origins] or [
-        f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")
-    ]
+    given = [*settings.http.allowed_origins, *allowed_origins]
+    origins = given or [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
     quota = Quota(settings.principals, "requests")
     rules = Rules(
         hosts,
@@ -98,6 +119,8 @@ def http_app(
         settings.http.oauth.scopes,
         settings.http.metrics,
         quota if quota.is_bound else None,
+        tuple(beside),
+        CrossOrigin(given, [path, METADATA_PATH]) if given else None,
     )
     state = DoorState()
     routes = [Route("/healthz", _healthy), Route("/readyz", _ready_while(state)), *authenticator.routes()]
@@ -117,6 +140,8 @@ def http_app(
         )
 
     app = with_profiles(gateway, path, made)
+    app.router.routes += [Mount(at, make(gateway.crib, authenticator)) for at, make in beside.items()]
+    app.add_middleware(Posted, paths=served)
     app.add_middleware(Door, rules=rules, state=state)
     app.state.door = state
     return app
@@ -161,6 +186,7 @@ def run_http(
     *,
     on_ready: Callable[[str], None] | None = None,
     small_model: SmallModel | None = None,
+    skills: Sequence[str] = (),
     **options: Unpack[HttpOptions],
 ) -> None:
     """Serve a configuration over HTTP until a signal says stop.
@@ -173,6 +199,7 @@ def run_http(
         port: See `serve_http`.
         on_ready: See `serve_http`.
         small_model: As for `Crib.open`.
+        skills: Skills that are used from the start; see `Crib.use_skill`.
         options: See `http_app`.
 
     Raises:
@@ -184,6 +211,7 @@ def run_http(
     async def run() -> None:
         with anyio.CancelScope() as scope, on_stop_signal(scope.cancel):
             async with crib:
+                use_skills(crib, skills)
                 with traced(crib):
                     await serve_http(Gateway(crib), host, port, on_ready=on_ready, **options)
 
@@ -216,7 +244,8 @@ def _metrics_of(crib: Crib, state: DoorState) -> Callable[[Request], Awaitable[R
     return tell
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether an address is of this machine alone."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

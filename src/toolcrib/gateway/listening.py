@@ -220,10 +220,11 @@ class _Streams:
             await Response(status_code=503)(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        unfinished = False
+        begun = unfinished = False
 
         async def watched(message: Message) -> None:
-            nonlocal unfinished
+            nonlocal begun, unfinished
+            begun = True
             unfinished = message["type"] == "http.response.start" or message.get("more_body", False)
             await send(message)
 
@@ -233,5 +234,7 @@ class _Streams:
                 await self._app(scope, receive, watched)
             finally:
                 self._open.discard(stream)
-        if stream.cancelled_caught and unfinished:
+        if stream.cancelled_caught and not begun:  # no stream yet, or a page that is still being made
+            await Response(status_code=503)(scope, receive, send)
+        elif stream.cancelled_caught and unfinished:
             await send({"type": "http.response.body", "body": b"", "more_body": False})

@@ -7,6 +7,8 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
+from toolcrib.events import OffersChanged
+
 pytestmark = [pytest.mark.anyio, pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")]
 
 
@@ -56,6 +58,44 @@ CHANGES = {
     "notifications/prompts/list_changed",
     "notifications/resources/updated",
 }
+
+
+async def test_a_list_that_is_as_it_was_is_not_told_to_have_changed(relay: Any) -> None:
+    """A server may say that its lists have changed whenever it likes; here only that of its tools has."""
+    changed: list[str] = []
+
+    async def note(heard: Any) -> None:
+        async for event in heard:
+            if isinstance(event, OffersChanged):
+                changed.append(event.kind)
+
+    with relay.crib.events.subscribe() as heard:
+        async with relay.connect("all") as client, anyio.create_task_group() as tasks:
+            tasks.start_soon(note, heard)
+            await client.list_resources()
+            await client.list_resource_templates()
+            await client.list_prompts()
+            relay.upstream.lists.clear()
+            await client.call_tool("up__change", {})
+            await settled(relay)
+            assert changed == []
+            relay.upstream.more_prompts = True
+            await client.call_tool("up__change", {})
+            while not changed:
+                await anyio.lowlevel.checkpoint()
+            await settled(relay)
+            assert set(changed) == {"prompts"}
+            assert len((await client.list_prompts()).prompts) == 2
+            tasks.cancel_scope.cancel()
+
+
+async def settled(relay: Any) -> None:
+    """Wait until the server was asked for all its lists since it said that they have changed, and answered."""
+    asked = relay.upstream.lists
+    while not {"resources", "templates", "prompts"} <= asked:
+        await anyio.lowlevel.checkpoint()
+    asked.clear()
+    await relay.crib.call("up.trace")
 
 
 async def test_changes_reach_a_client_whose_own_lists_change(relay: Any, profile: str) -> None:

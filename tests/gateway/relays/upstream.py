@@ -14,6 +14,7 @@ from mcp.server.subscriptions import (
     ResourceUpdated,
     ToolsListChanged,
 )
+from mcp.shared.exceptions import UrlElicitationRequiredError
 from mcp.shared.message import ServerMessageMetadata
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
@@ -40,7 +41,7 @@ MODELS: dict[str, tuple[Any, Any]] = {
     "sampling/createMessage": (types.CreateMessageRequest, types.CreateMessageResult),
     "roots/list": (types.ListRootsRequest, types.ListRootsResult),
 }
-TOOLS = [*QUESTIONS, "ask_twice", "steps", "log", "hang", "trace", "change", "level", "link"]
+TOOLS = [*QUESTIONS, "ask_twice", "steps", "log", "hang", "trace", "change", "level", "link", "page", "done"]
 LEVELS = ["debug", "info", "warning", "error"]
 
 
@@ -67,6 +68,10 @@ class Upstream:
         self.extra: list[str] = []
         self.level = "none"
         self.followed: list[str] = []
+        self.refused: list[str] = []
+        self.visited = False
+        self.more_prompts = False
+        self.lists: set[str] = set()
         self.server = _Telling(
             "upstream",
             version="1",
@@ -140,6 +145,19 @@ class Upstream:
     async def _level(self, ctx: Context) -> Any:
         return text(self.level)
 
+    async def _page(self, ctx: Context) -> Any:
+        """Refuse, until somebody has been to the page (specification 2025-11-25, elicitation, URL mode)."""
+        if not self.visited:
+            self.refused.append("page")
+            raise UrlElicitationRequiredError([types.ElicitRequestURLParams.model_validate(URL)], "Log in first.")
+        return text("visited")
+
+    async def _done(self, ctx: Context) -> Any:
+        """Say that somebody is done at the page, as a server of 2025-11-25 does: without a request it belongs to."""
+        for name in ("e1", "e1", "unknown"):
+            await ctx.session.send_elicit_complete(name)
+        return text("told")
+
     async def _link(self, ctx: Context) -> Any:
         link = types.ResourceLink(type="resource_link", uri="up://unlisted", name="unlisted")
         return types.CallToolResult(content=[link])
@@ -158,12 +176,14 @@ class Upstream:
         return text("changed")
 
     async def _resources(self, ctx: Context, params: Any) -> types.ListResourcesResult:
+        self.lists.add("resources")
         known = types.Resource(uri="up://fixed", name="fixed", mime_type="text/plain", size=5)
         return types.ListResourcesResult(resources=[known], ttl_ms=60_000, cache_scope="public")
 
     async def _templates(self, ctx: Context, params: Any) -> types.ListResourceTemplatesResult:
+        self.lists.add("templates")
         known = types.ResourceTemplate(uri_template="up://item/{id}", name="item")
-        return types.ListResourceTemplatesResult(resource_templates=[known])
+        return types.ListResourceTemplatesResult(resource_templates=[known], cache_scope="public")
 
     async def _read(self, ctx: Context, params: Any) -> Any:
         uri = str(params.uri)
@@ -182,9 +202,14 @@ class Upstream:
 
     async def _prompts(self, ctx: Context, params: Any) -> types.ListPromptsResult:
         argument = types.PromptArgument(name="topic", required=True)
-        return types.ListPromptsResult(prompts=[types.Prompt(name="write", arguments=[argument])])
+        self.lists.add("prompts")
+        names = ["write", "read"] if self.more_prompts else ["write"]
+        prompts = [types.Prompt(name=name, arguments=[argument]) for name in names]
+        return types.ListPromptsResult(prompts=prompts, cache_scope="public")
 
     async def _prompt(self, ctx: Context, params: Any) -> Any:
+        if params.arguments["topic"] == "page":
+            return await self._page(ctx)
         content = types.TextContent(type="text", text=f"Write about {params.arguments['topic']}.")
         return types.GetPromptResult(messages=[types.PromptMessage(role="user", content=content)])
 

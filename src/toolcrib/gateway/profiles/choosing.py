@@ -1,10 +1,11 @@
-"""Which profile a caller gets, settled once."""
+"""Which profile a caller gets: by its principal, and settled once."""
 
 from typing import TYPE_CHECKING
 
 import anyio
 
 from toolcrib.broker import Caller, Principal
+from toolcrib.config import profile_of
 from toolcrib.crib import Crib
 from toolcrib.gateway.profiles.direct import DirectTools
 from toolcrib.gateway.profiles.discover import DiscoverTools
@@ -20,12 +21,12 @@ class Surfaces:
 
     Args:
         crib: An open crib.
-        profile: What the gateway shows.
+        profile: What everybody is shown; None shows each principal the configured one that is its own, or everybody's.
     """
 
-    def __init__(self, crib: Crib, profile: "Profile") -> None:
+    def __init__(self, crib: Crib, profile: "Profile | None") -> None:
         self._crib = crib
-        self._profile = profile
+        self._profile: Profile | None = profile
         self.discover = DiscoverTools(crib)
         self.direct = DirectTools(crib)
         self._settled: dict[Principal, Surface] = {}
@@ -33,8 +34,9 @@ class Surfaces:
 
     async def of(self, caller: Caller) -> Surface:
         """The surface that a caller gets."""
-        if self._profile != "auto":
-            return self.direct if self._profile == "all" else self.discover
+        profile = self._of_principal(caller.principal)
+        if profile != "auto":
+            return self.direct if profile == "all" else self.discover
         found = self._settled.get(caller.principal)
         if found is None:
             async with self._settling:
@@ -45,9 +47,17 @@ class Surfaces:
 
     def known(self, caller: Caller) -> Surface:
         """The same without waiting: `discover`, where it is not settled yet."""
-        if self._profile == "all":
-            return self.direct
+        profile = self._of_principal(caller.principal)
+        if profile != "auto":
+            return self.direct if profile == "all" else self.discover
         return self._settled.get(caller.principal, self.discover)
+
+    def _of_principal(self, principal: Principal) -> "Profile":
+        if self._profile is not None:
+            return self._profile
+        settings = self._crib.config.settings
+        own = profile_of(settings.principals, settings.roles, principal.name, principal.roles)
+        return own or settings.profile
 
     async def _settle(self, caller: Caller) -> Surface:
         """`all` while all definitions together stay within the limit; what can't be measured in time is too much."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import cast
 
-from toolcrib.broker import Caller, Options, UnknownTokenError
+from toolcrib.broker import Caller, Options, PageNeededError, UnknownTokenError
 from toolcrib.catalog import JsonObject, Tool, VisibleSet, public_name
 from toolcrib.crib import Crib
 from toolcrib.errors import ProtocolError, ToolcribError, UnknownToolError, UsageError, shown
@@ -64,7 +64,9 @@ class DirectTools:
             )
         except UnknownToolError as error:
             raise UsageError(f"There is no tool {shown(name)}.", hint="List the tools: it may be gone.") from error
-        except (ProtocolError, UnknownTokenError):
+        except (ProtocolError, UnknownTokenError) as error:
+            if isinstance(error, PageNeededError) and options.returns:
+                return text_result(error_text(error), is_error=True)  # its revision knows the error no more
             raise
         except ToolcribError as error:
             return text_result(error_text(error), is_error=True)

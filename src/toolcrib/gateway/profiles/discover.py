@@ -42,5 +42,5 @@ class DiscoverTools:
         return frozenset()
 
     def input_schema(self, name: str, caller: Caller) -> JsonObject | None:
-        """See `Surface.input_schema`."""
-        return next((each["inputSchema"] for each in self._tools.definitions() if each["name"] == name), None)
+        """See `Surface.input_schema`: none, since no argument of the constant tools goes into a header."""
+        return None

@@ -13,6 +13,7 @@ from toolcrib.gateway.callers import Callers
 from toolcrib.gateway.telling.telling import Telling, Wanted, followed
 
 _MOST = 1_024
+"""Subscriptions at one time, of all clients."""
 
 
 class Subscriptions:
@@ -28,16 +29,16 @@ class Subscriptions:
         self._crib = crib
         self._callers = callers
         self._telling = telling
-        self._open: set[ListenHandler] = set()
+        self._open = 0
 
     async def listen(
         self, ctx: "ServerRequestContext[object, object]", params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve one subscription until its client has gone, or `close` is called.
+        """Serve one subscription until its client has gone.
 
         Resources that can't be followed are left out of what is acknowledged.
         """
-        if len(self._open) >= _MOST:
+        if self._open >= _MOST:
             raise MCPError(INTERNAL_ERROR, f"There are {_MOST} subscriptions already.")
         caller = self._callers.caller(ctx)
         asked = params.notifications
@@ -47,8 +48,7 @@ class Subscriptions:
             prompts=asked.prompts_list_changed is True,
         )
         bus = InMemorySubscriptionBus()
-        handler = ListenHandler(bus)
-        self._open.add(handler)
+        self._open += 1
         try:
             with self._crib.events.subscribe() as heard:
                 uris = await followed(self._telling, list(asked.resource_subscriptions or ()), caller, wanted)
@@ -56,14 +56,9 @@ class Subscriptions:
                 result = SubscriptionsListenResult()
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(partial(self._telling.tell, heard, caller, wanted, bus.publish))
-                    result = await handler(ctx, params.model_copy(update={"notifications": honored}))
+                    result = await ListenHandler(bus)(ctx, params.model_copy(update={"notifications": honored}))
                     tasks.cancel_scope.cancel()
                 return result
         finally:
-            self._open.discard(handler)
+            self._open -= 1
             wanted.leave_all()
-
-    def close(self) -> None:
-        """End all subscriptions, each with its result."""
-        for handler in self._open:
-            handler.close()
