@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -109,8 +110,23 @@ def _listed_once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 @pytest.fixture
-def workshop(_listed_once: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The configuration of a server that was listed and indexed before."""
+def workshop(_listed_once: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The configuration of a server that was listed and indexed before, in a state of this test alone."""
     path, state = _listed_once
-    monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(state))
+    own = shutil.copytree(state, tmp_path / "listed")
+    monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(own))
     return path
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home with nothing in it; Toolcrib's folders are the test's own."""
+    folder = tmp_path / "home"
+    folder.mkdir()
+    for name in ("XDG_CONFIG_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(folder))
+    monkeypatch.setenv("TOOLCRIB_CONFIG_DIR", str(folder / "crib"))
+    monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(folder / "state"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    return folder

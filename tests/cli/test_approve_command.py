@@ -157,6 +157,12 @@ async def test_a_grant_for_the_tool_holds_within_its_bounds_until_it_is_revoked(
         (["abcdef", "--within", "{}"], "--within and --seconds are for what goes beyond one call"),
         (["abcdef", "--for", "tool", "--within", "{"], "is not JSON"),
         (["abcdef", "--for", "tool", "--within", '{"at": "x"}'], "can't be used"),
+        (
+            ["abcdef", "--for", "tool", "--within", f'{{"at": "/x", "equals": {"[" * 300 + "]" * 300}}}'],
+            "deeper than 64 levels",
+        ),
+        (["abcdef", "--for", "tool", "--within", '{"at": "/x", "equals": 1e999}'], "JSON has no number for"),
+        (["abcdef", "--for", "tool", *(["--within", '{"at": "/x", "equals": 1}'] * 101)], "at most 100 bounds"),
         (["abcdef", "--for", "tool", "--within", '{"at": "/x", "pattern": "("}'], "can't be used"),
     ],
 )

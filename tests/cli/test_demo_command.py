@@ -43,6 +43,8 @@ def test_the_story_reads_well_in_a_pipe_and_leaves_nothing_but_what_is_kept(
     for number, title in enumerate(("What the model sees", "It searches", "It reads", "It calls", "It errs"), 1):
         assert f"{number}. {title}" in ran.out
     assert "claude mcp add toolcrib -- " in ran.out
+    assert "In place of its servers" not in ran.out
+    assert "toolcrib import and toolcrib install CLIENT are for your own servers." in ran.out
     kept = next(tmp_path.glob("toolcrib-demo-*/mcp.json"))
     assert str(kept) in ran.err
     shown = ran.out[ran.out.index("\n{\n") :]

@@ -25,6 +25,21 @@ def test_a_healthy_configuration_ends_with_one_line_and_0(cli: Cli, config: Call
     assert ran.out.splitlines()[-1] == "All is well in 1 server."
 
 
+def test_a_disabled_server_does_not_count_as_well(cli: Cli, config: Callable[..., Path], workshop_entry: Any) -> None:
+    path = config(workshop=workshop_entry, old={"command": "x", "disabled": True})
+    ran = cli("doctor", "old", "-c", path)
+    assert (ran.code, ran.out) == (
+        0,
+        "Disabled, not looked into: old\nNothing was looked into: old is disabled.\n",
+    )
+    assert cli("servers", "disable", "workshop", "-c", path).code == 0
+    ran = cli("doctor", "--offline", "-c", path)
+    assert "Well:" not in ran.out
+    assert ran.out.endswith("Nothing was looked into: workshop, old are disabled.\n")
+    assert cli("servers", "enable", "workshop", "-c", path).code == 0
+    assert "in 1 server; 1 is disabled and not looked into." in cli("doctor", "--offline", "-c", path).out
+
+
 def test_problems_come_first_with_what_to_do_and_exit_1(
     cli: Cli, config: Callable[..., Path], workshop_entry: Any, misbehaving: Callable[..., Any]
 ) -> None:
@@ -59,7 +74,10 @@ def test_problems_come_first_with_what_to_do_and_exit_1(
 def test_warnings_count_only_when_they_are_to(cli: Cli, config: Callable[..., Path]) -> None:
     path = config(off={"command": "x", "disabled": True, "unheard_of": 1})
     ran = cli("doctor", "-c", path)
-    assert (ran.code, ran.out.splitlines()[-1]) == (0, "No problem, 1 warning in 1 server.")
+    assert (ran.code, ran.out.splitlines()[-1]) == (
+        0,
+        "No problem, 1 warning; 1 is disabled and not looked into.",
+    )
     assert cli("doctor", "-c", path, "--strict").code == 1
 
 

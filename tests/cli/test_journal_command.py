@@ -75,8 +75,11 @@ def test_one_call_is_shown_without_its_secrets(
     assert shown.out.startswith("one.echo  done\n")
     assert '"text": "hello"' in shown.out
     assert "s3cret-0f-the-server" not in shown.out + json.dumps(called)
-    assert cli("journal", "show", called[2]["id"], "--config", config, "--json").json == called[2]
-    assert cli("journal", called[2]["id"], "--config", config, "--json").json == called[2]
+    begins = json.dumps({"name": "echo", "arguments": {"text": "hello", "said": "***"}}, indent=1)
+    assert shown.out.endswith("  result: {}\n".format(begins.replace("\n", "\n    ")))
+    whole = {**called[2], "result": begins}
+    assert cli("journal", "show", called[2]["id"], "--config", config, "--json").json == whole
+    assert cli("journal", called[2]["id"], "--config", config, "--json").json == whole
 
 
 def test_everything_is_exported_as_lines_oldest_first(
@@ -125,14 +128,17 @@ def test_what_happens_is_followed(cli: Callable[..., Any], config: Path) -> None
     cli("call", "one.echo", "--config", config)
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as following:
         assert following.stdout
-        os.set_blocking(following.stdout.fileno(), False)
-        line = ""
-        for number in range(40):  # until it has begun to follow, and shows one
-            assert cli("call", "one.echo", f"number={number}", "--config", config).code == 0
-            if line := following.stdout.readline():
-                break
-        entry = json.loads(line)
-        assert entry["tool"] == "one.echo"
-        assert entry["state"] in ("started", "done")
-        following.send_signal(signal.SIGINT)
-        assert following.wait(20) == 130
+        try:
+            os.set_blocking(following.stdout.fileno(), False)
+            line = ""
+            for number in range(40):  # until it has begun to follow, and shows one
+                assert cli("call", "one.echo", f"number={number}", "--config", config).code == 0
+                if line := following.stdout.readline():
+                    break
+            entry = json.loads(line)
+            assert entry["tool"] == "one.echo"
+            assert entry["state"] in ("started", "done")
+            following.send_signal(signal.SIGINT)
+            assert following.wait(20) == 130
+        finally:
+            following.kill()

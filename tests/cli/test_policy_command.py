@@ -42,9 +42,9 @@ def test_explain_tells_the_rule_that_decides_and_why_none_before_did(cli: Cli, r
     assert lines[1] == "Its effect is write: the server says that it may change things."
     table = [tuple(line.split(maxsplit=2)) for line in lines[3:]]
     assert table[1:] == [
-        ("lists", "deny", "the lists of its server leave it in"),
-        ("no", "ratios", "deny  arguments: /ratio is less than the minimum"),
-        ("rule", "2", "ask   decides"),
+        ("lists", "deny", "no: the lists of its server leave it in"),
+        ("no", "ratios", "deny  no: arguments: /ratio is less than the minimum"),
+        ("rule", "2", "ask   yes, it decides"),
     ]
 
 

@@ -53,7 +53,16 @@ def test_tokens_are_removed_one_or_all(cli: Cli) -> None:
     assert cli("principals", "remove", "ann", "--token", "phone").out == "Removed: phone.\n"
     assert cli("principals", "remove", "ann").out == "Removed: laptop, desk.\n"
     again = cli("principals", "remove", "ann", "--json")
-    assert (again.code, again.json) == (1, {"removed": []})
+    assert (again.code, again.json["error"]["code"]) == (2, "usage")
+
+
+def test_a_principal_or_token_that_is_not_there_is_wrong_use_that_names_those_there_are(cli: Cli) -> None:
+    assert cli("principals", "add", "annabel", "--token", "laptop").code == 0
+    ran = cli("principals", "remove", "anabel")
+    assert ran.code == 2
+    assert "Did you mean annabel?" in ran.err
+    assert "Its tokens: laptop." in cli("principals", "remove", "annabel", "--token", "phone").err
+    assert "toolcrib principals lists them" in cli("principals", "remove", "nobody").err
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,22 @@ def test_options_out_of_bounds_and_missing_arguments_are_misuse(cli: Cli, words:
     assert f"toolcrib {words[0]} --help" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["tokens", "--top", "x"], "'x' is not a whole number."),
+        (["tokens", "--top", "1.5"], "'1.5' is not a whole number."),
+        (["tokens", "--top", "-1"], "it must be at least 0."),
+        (["search", "--limit", "201", "x"], "it must be at most 200."),
+        (["call", "a.b", "--timeout", "x"], "'x' is not a number."),
+    ],
+)
+def test_a_bad_number_is_told_in_plain_words(cli: Cli, words: list[str], told: str) -> None:
+    ran = cli(*words)
+    assert ran.code == 2
+    assert told in ran.err
+
+
 def test_misuse_with_json_is_a_document_too(cli: Cli) -> None:
     ran = cli("show", "--json")
     assert ran.code == 2

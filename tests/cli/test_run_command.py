@@ -90,3 +90,12 @@ def test_what_failed_half_way_says_how_to_go_on_here(cli: Callable[..., Any], li
     assert f"To go on without doing these again: toolcrib run --retry-of {run[0]} {script}" in ran.err
     again = cli("run", script, "-c", listed, "--retry-of", run[0])
     assert "done by the earlier run, not again" in again.err
+
+
+@pytest.mark.parametrize("more", [["--check"], []])
+def test_a_tool_that_read_only_hides_is_told_of(cli: Callable[..., Any], listed: Path, more: list[str]) -> None:
+    ran = cli("run", "-c", listed, "--read-only", *more, "--code", "print(await workshop.say(text='x'))")
+    assert ran.code == 1
+    assert "workshop.say is not there with --read-only; toolcrib policy explain workshop.say" in ran.err
+    ran = cli("run", "-c", listed, "--read-only", *more, "--code", "1 / 0; nonsense.say()")
+    assert "is not there with --read-only" not in ran.err

@@ -54,6 +54,10 @@ def test_listed_shown_found_run_and_removed(cli: Callable[..., Any], saved: Path
     assert (ran.code, ran.out) == (0, 'saying hi\n["hi","hi"]\n')
     assert "0 calls" in ran.err
     assert cli("call", "scripts.say", "text=hi", "--json", "-c", saved).json["structuredContent"] == ["hi"]
+    ran = cli("call", "scripts.say", "text=hi", "-c", saved)
+    assert ran.out.startswith("saying hi\n")
+    assert json.loads(ran.out.removeprefix("saying hi\n")) == ["hi"]
+    assert "0 calls" in ran.err
     assert cli("run", "-C", "await scripts.say(text='ho')", "-c", saved).out == '["ho"]\n'
     assert cli("scripts", "remove", "say", "-c", saved, "--json").json == {"removed": "say"}
     assert cli("scripts", "run", "say", "-c", saved).code == 2

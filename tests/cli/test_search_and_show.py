@@ -60,6 +60,10 @@ def test_a_search_names_servers_that_were_never_listed_and_waits_for_none(
     assert ran.code == 0
     assert list(ran.json["not_searched"]) == ["mute"]
     assert "mute" in ran.err
+    assert cli("search", "-c", path, "select:workshop.create_issue").err == ""
+    assert "mute" in cli("search", "-c", path, "select:mute.tool").err
+    servers = cli("search", "-c", path)
+    assert (servers.err, servers.out.splitlines()[2].split()[:2]) == ("", ["mute", "-"])
 
 
 def test_each_failure_is_its_server_s_own_with_its_reason_and_last_words(
@@ -227,6 +231,15 @@ def test_names_nearly_right_are_taken_or_answered_with_the_nearest(
     assert len(ran.err) < 1_000
 
 
+def test_a_tool_of_a_disabled_server_is_answered_with_how_to_enable_it(cli: Cli, config: Callable[..., Path]) -> None:
+    path = config(**{"my-old": {"command": "x", "disabled": True}})
+    for name in ("my_old.x", "my-old.x"):
+        for command in ("call", "show"):
+            ran = cli(command, name, "-c", path)
+            assert ran.code == 2
+            assert "Server my_old is disabled; toolcrib servers enable my_old turns it on." in ran.err
+
+
 def test_tokens_add_up_and_name_their_counter(cli: Cli, workshop: Path) -> None:
     body = cli("tokens", "-c", workshop, "--json", "--top", "3").json
     assert sum(body["servers"].values()) == body["definitions"]["tokens"]
@@ -272,3 +285,53 @@ def test_a_saving_is_never_rounded_up() -> None:
     assert Costs("c", {"a.b": 100_000}, {"a": 100_000}, 20, 0).saved_percent == "99.9%"
     assert Costs("c", {"a.b": 1_000}, {"a": 1_000}, 50, 0).saved_percent == "95%"
     assert Costs("c", {"a.b": 100}, {"a": 100}, 400, 0).saved == -3.0
+
+
+def test_a_tag_that_nothing_has_is_misuse_that_names_those_there_are(cli: Cli, workshop: Path, tmp_path: Path) -> None:
+    servers = json.loads(workshop.read_text())["mcpServers"]
+    servers["workshop"]["toolcrib"] = {"tags": ["Building", "wood"]}
+    path = tmp_path / "tagged.json"
+    path.write_text(json.dumps({"mcpServers": servers}))
+    assert cli("search", "issue", "--tag", "building", "-c", path).code == 0
+    wrong = cli("search", "issue", "--tag", "bilding", "-c", path)
+    assert wrong.code == 2
+    assert "No server has the tag 'bilding'" in wrong.err
+    assert "Did you mean Building?" in wrong.err
+    assert "There are: Building, wood." in cli("search", "issue", "--tag", "nope", "-c", path).err
+    assert cli("search", "teleportation", "--tag", "wood", "-c", path).code == 1  # the tag is there, the tool is not
+
+
+def test_hidden_tools_are_counted_apart(cli: Cli, workshop: Path, tmp_path: Path) -> None:
+    whole = cli("tokens", "-c", workshop, "--json").json
+    servers = json.loads(workshop.read_text())["mcpServers"]
+    path = tmp_path / "less.json"
+    servers["workshop"]["toolcrib"] = {"deny": ["create_issue", "say"]}
+    path.write_text(json.dumps({"mcpServers": servers}))
+    ran = cli("tokens", "-c", path, "--json").json
+    assert ran["hidden"]["tools"] == 2
+    assert ran["definitions"]["tools"] == whole["definitions"]["tools"] - 2
+    assert ran["definitions"]["tokens"] + ran["hidden"]["tokens"] == whole["definitions"]["tokens"]
+    assert "hide them: 2 tools with " in cli("tokens", "-c", path).out
+    [server] = cli("servers", "-c", path, "--json").json["servers"]
+    assert (server["tools"], server["hidden"]) == (11, 2)
+    head, row = cli("servers", "-c", path).out.splitlines()
+    assert head.split() == ["server", "state", "protocol", "tools", "hidden", "about"]
+    assert row.split()[3:5] == ["9", "2"]
+
+
+def test_a_failure_is_told_until_the_server_works_again(
+    cli: Cli, tmp_path: Path, misbehaving: Callable[..., dict[str, Any]]
+) -> None:
+    path = tmp_path / "mcp.json"
+    path.write_text(json.dumps({"mcpServers": {"bad": misbehaving("CrashOnStart")}}))
+    assert cli("servers", "-c", path, "--json").json["servers"][0]["state"] == "dormant"
+    failed = cli("servers", "--refresh", "-c", path, "--json")
+    assert failed.code == 1
+    later = cli("servers", "-c", path, "--json")
+    assert later.code == 0  # it was asked what is known, and that is told
+    [now], [before] = later.json["servers"], failed.json["servers"]
+    assert (now["state"], now["reason"], now["output"]) == ("failed", before["reason"], before["output"])
+    assert now["reason"] in cli("servers", "-c", path).out
+    other = misbehaving("CrashOnStart", env={"ANOTHER": "1"})  # which may not fail
+    path.write_text(json.dumps({"mcpServers": {"bad": other}}))
+    assert cli("servers", "-c", path, "--json").json["servers"][0]["state"] == "dormant"

@@ -76,6 +76,9 @@ def test_the_group_lists_servers_as_before(cli: Cli, config: Callable[..., Path]
     assert [line.split()[0] for line in everything.out.splitlines()[1:]] == ["notes", "search"]
     one = cli("servers", "notes", "-c", path, "--json")
     assert [each["id"] for each in one.json["servers"]] == ["notes"]
+    both = cli("servers", "notes", "search", "notes", "-c", path, "--json")
+    assert [each["id"] for each in both.json["servers"]] == ["notes", "search"]
+    assert cli("servers", "notes", "nots", "-c", path).code == 2
     assert cli("servers", "--json", "-c", path).json == cli("servers", "show", "--json", "-c", path).json
 
 
@@ -126,7 +129,7 @@ def test_in_a_pipe_nothing_is_added_without_yes(program: Cli, registry: Path, fo
     for stdin in (None, "y\n"):
         ran = program("servers", "add", "com.example/weather", "-r", registry, stdin=stdin)
         assert ran.code == 2
-        assert "approve" in ran.err
+        assert "somebody has to agree" in ran.err
         # Whoever wants to add --yes has the whole command before them.
         assert f"--seed={'x' * 300}" in ran.out
     assert list(folder.iterdir()) == []

@@ -11,6 +11,9 @@ from toolcrib.llm import LlmConfiguration, ProviderError, ScriptedProvider, regi
 
 Cli = Callable[..., Any]
 
+DELEGATE = {"strategy": "delegate", "embedder_patience": 60}
+"""However long a busy machine takes to load the embedder, from whose hits is chosen."""
+
 
 @pytest.fixture
 def config(workshop: Path, tmp_path: Path) -> Callable[..., Path]:
@@ -36,10 +39,10 @@ def test_search_asks_it_and_goes_on_without(cli: Cli, workshop: Path, config: Ca
     plain = [each["id"] for each in cli("search", "-c", workshop, "issue", "--json").json["found"]]
     last = plain[-1]
     model = scripted("cli-chooser", use("answer", {"ids": [last]}))
-    chosen = cli("search", "-c", workshop, "-c", config(model, search={"strategy": "delegate"}), "issue", "--json").json
+    chosen = cli("search", "-c", workshop, "-c", config(model, search=DELEGATE), "issue", "--json").json
     assert (chosen["found"][0]["id"], chosen["problem"]) == (last, "")
     model = scripted("cli-broken", ProviderError("x", "The vendor is down."))
-    ran = cli("search", "-c", workshop, "-c", config(model, search={"strategy": "delegate"}), "issue")
+    ran = cli("search", "-c", workshop, "-c", config(model, search=DELEGATE), "issue")
     assert ran.code == 0
     assert plain[0] in ran.out
     assert ran.err.startswith("toolcrib: The chooser is not used: The vendor is down.\n")

@@ -187,6 +187,14 @@ def test_yaml_without_servers_gets_some_and_keeps_its_comments(text: str, expect
     assert changed(text, root=("extensions",), form="yaml", n={"cmd": "t"}) == expected
 
 
+def test_servers_that_tomlkit_can_t_take_out_are_told_and_nothing_is_lost() -> None:
+    one, late = 'mcp_servers.a.command = "x"\nmcp_servers."q.r" = {command = "y"}', '[mcp_servers.z]\ncommand = "z"\n'
+    text = f"{one}\n[[other]]\nn = 1\n{late}"
+    assert set(read_servers(text.encode(), "toml", ("mcp_servers",), "config.toml")) == {"a", "q.r", "z"}
+    with pytest.raises(ConfigError, match="can't be taken out safely"):
+        with_servers(text.encode(), "toml", ("mcp_servers",), "config.toml", without=["a", "q.r", "z"], put={})
+
+
 def test_yaml_keeps_comments_quotes_and_layout() -> None:
     result = changed(GOOSE, "fetch", root=("extensions",), form="yaml", toolcrib={"cmd": "toolcrib", "args": ["serve"]})
     assert result == GOOSE[: GOOSE.index("  fetch:")] + (

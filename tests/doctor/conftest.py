@@ -72,7 +72,10 @@ def starts(tmp_path: Path) -> Callable[[str], int]:
 
 @pytest.fixture
 def diagnose(state: Path) -> Callable[..., Any]:
-    """Examines a configuration: `await diagnose({name: entry, …})`, or a whole one as `config`."""
+    """Examines a configuration: `await diagnose({name: entry, …})`, or a whole one as `config`.
+
+    Without one of its own, scripts are off: trying out their walls takes most of a second, and has tests of its own.
+    """
 
     async def run(
         servers: dict[str, Any] | None = None,
@@ -81,7 +84,9 @@ def diagnose(state: Path) -> Callable[..., Any]:
         environ: dict[str, str] | None = None,
         **options: Any,
     ) -> Diagnosis:
-        known = config or config_from_mapping({"mcpServers": servers or {}})
+        known = config or config_from_mapping(
+            {"mcpServers": servers or {}, "toolcrib": {"scripts": {"enabled": False}}}
+        )
         variables = Variables(environ=environ or {}, inputs=known.inputs, keyring=lambda name: None)
 
         async def refresh(crib: Crib, names: Sequence[str]) -> list[Any]:

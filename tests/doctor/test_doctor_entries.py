@@ -67,6 +67,13 @@ async def test_a_placeholder_in_place_of_a_credential_is_a_warning(
     ]
 
 
+async def test_a_truth_and_the_name_of_a_variable_are_no_credentials(
+    diagnose: Callable[..., Any], found: Callable[..., Any]
+) -> None:
+    env = {"DISABLE_AUTH": "true", "TOKEN_ENV_VAR": "NOTES_TOKEN"}
+    assert found(await diagnose({"one": {**HERE, "env": env}}, offline=True), "credentials") == []
+
+
 async def test_an_empty_credential_is_a_warning(diagnose: Callable[..., Any], found: Callable[..., Any]) -> None:
     remote = {"url": "https://example.com/mcp", "headers": {"Authorization": "Bearer ${TOKEN:-}"}}
     servers = {"one": {**HERE, "env": {"API_KEY": ""}}, "far": remote}

@@ -58,6 +58,8 @@ def add(
 
     It shows the exact command that will run, with its variables and where it comes from, and asks before it writes
     anything. Nothing is started.
+
+    Example: toolcrib servers add com.example/weather --key weather
     """
     chosen = config_with_registries(config, registry)
     file = (to or user_config_dir() / _FILE).expanduser().absolute()
@@ -65,7 +67,10 @@ def add(
 
 
 def remove(name: ServerName, config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """Take a server's entry out of your configuration. The file as it was before is kept beside it."""
+    """Take a server's entry out of your configuration. The file as it was before is kept beside it.
+
+    Example: toolcrib servers remove weather
+    """
     from toolcrib.config.edit import remove_entry
 
     read = read_config(config)
@@ -96,7 +101,7 @@ async def _add(
     else:
         for line in lines:
             print_text(line)
-    if not yes and not agreed("Add it?", "Nothing was added: somebody has to approve what will run."):
+    if not yes and not agreed("Add it?", "Nothing was added"):
         tell("Nothing was added.")
         return FAILED
     backup = add_entry(file, proposal.key, proposal.entry, proposal.inputs)

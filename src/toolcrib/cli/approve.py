@@ -1,7 +1,6 @@
 """`toolcrib approve`: calls that wait for an approval, and what was granted."""
 
 import getpass
-import json
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,7 +13,7 @@ from toolcrib.cli.session import open_crib, run
 from toolcrib.cli.streams import print_json, print_text, typed, warn
 from toolcrib.cli.tables import print_table
 from toolcrib.cli.times import as_moment
-from toolcrib.config import ArgumentTest, Config, load_config
+from toolcrib.config import Config, load_config
 from toolcrib.errors import UsageError, shown
 
 if TYPE_CHECKING:
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 _ABOUT = """List the calls that wait for an approval; approve or deny them.
 
 Without a command it is `list`; with the id of an approval in its place, `allow`.
+
+Example: toolcrib approve allow 7
 """
 
 
@@ -46,13 +47,19 @@ def list_waiting(
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """List what waits, oldest first."""
+    """List what waits, oldest first.
+
+    Example: toolcrib approve list --json
+    """
     return run(partial(_list, _config(config), everything=everything, as_json=as_json))
 
 
 @approve.command()
 def show(approval: ApprovalId, config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """Show the whole question: tool, arguments, why it is asked, where values come from."""
+    """Show the whole question: tool, arguments, why it is asked, where values come from.
+
+    Example: toolcrib approve show 7
+    """
     return run(partial(_show, _config(config), typed(approval), as_json=as_json))
 
 
@@ -86,20 +93,29 @@ def allow(
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """Approve a call. It is sent when its caller takes it up, which is at once while it waits."""
+    """Approve a call. It is sent when its caller takes it up, which is at once while it waits.
+
+    Example: toolcrib approve allow 7 --for tool --seconds 600
+    """
     grant = _grant(scope, seconds, [typed(each) for each in within or ()])
     return run(partial(_decide, _config(config), typed(approval), grant, as_json=as_json))
 
 
 @approve.command()
 def deny(approval: ApprovalId, config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """Deny a call."""
+    """Deny a call.
+
+    Example: toolcrib approve deny 7
+    """
     return run(partial(_decide, _config(config), typed(approval), None, as_json=as_json))
 
 
 @approve.command()
 def grants(config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """List what was granted beyond single calls, and still holds."""
+    """List what was granted beyond single calls, and still holds.
+
+    Example: toolcrib approve grants
+    """
     return run(partial(_grants, _config(config), as_json=as_json))
 
 
@@ -109,7 +125,10 @@ def revoke(
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """Take a grant back; from then on its calls are asked about again."""
+    """Take a grant back; from then on its calls are asked about again.
+
+    Example: toolcrib approve revoke 3
+    """
     return run(partial(_revoke, _config(config), typed(grant), as_json=as_json))
 
 
@@ -122,27 +141,14 @@ def _config(files: "list[Path] | None") -> Config:
 
 
 def _grant(scope: str, seconds: float | None, within: list[str]) -> "Grant":
-    from pydantic import ValidationError
-
     from toolcrib.broker import Grant
+    from toolcrib.broker.approvals import typed_test
 
     if scope not in ("call", "tool", "caller"):
         raise UsageError(f"--for {shown(scope, 40)} is not known.", hint="It is one of call, tool, caller.")
     if scope == "call" and (within or seconds is not None):
         raise UsageError("--within and --seconds are for what goes beyond one call.", hint="Add --for tool.")
-    bounds: list[ArgumentTest] = []
-    for text in within:
-        try:
-            bounds.append(ArgumentTest.model_validate(json.loads(text)))
-        except ValidationError as error:
-            problem = error.errors(include_url=False, include_context=False, include_input=False)[0]
-            where = ".".join(map(str, problem["loc"]))
-            raise UsageError(
-                f"--within {shown(text)} can't be used: {where} {problem['msg'].removeprefix('Value error, ')}."
-            ) from None
-        except (ValueError, RecursionError):
-            raise UsageError(f"--within {shown(text)} is not JSON.") from None
-    return Grant(scope, seconds, tuple(bounds))
+    return Grant(scope, seconds, tuple(typed_test(text, "--within") for text in within))
 
 
 def _me() -> str:
@@ -159,7 +165,9 @@ async def _list(config: Config, *, everything: bool, as_json: bool) -> int:
         print_json({"approvals": [each.to_json() for each in found]})
     elif found:
         print_table(
-            ("id", "asked", "status", "tool", "effect", "asked by", "why"), [_cells(approval) for approval in found]
+            ("id", "asked", "status", "tool", "effect", "asked by", "why"),
+            [_cells(approval) for approval in found],
+            prose=(6,),
         )
     else:
         print_text("Nothing waits for an approval.")

@@ -108,17 +108,33 @@ def text_of(given: str) -> str:
     Raises:
         UsageError: It can't be read, or is no text.
     """
+    if given == "-":
+        return standard_input()
+    if not given.startswith("@"):
+        return given
     try:
-        if given == "-":
-            return sys.stdin.buffer.read().decode("utf-8-sig")
-        if given.startswith("@"):
-            return Path(given[1:]).expanduser().read_text(encoding="utf-8-sig")
+        return Path(given[1:]).expanduser().read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UsageError(f"{given[1:]} can't be read: {error.strerror}.", hint="Check the path.") from None
     except ValueError:
-        name = "Standard input" if given == "-" else given[1:]
-        raise UsageError(f"{name} is not UTF-8 text.") from None
-    return given
+        raise UsageError(f"{given[1:]} is not UTF-8 text.", hint="Save it as UTF-8.") from None
+
+
+def standard_input() -> str:
+    """All that comes on standard input.
+
+    Raises:
+        UsageError: It is closed, can't be read, or is no text.
+    """
+    hint = "Send the text there, as in: toolcrib … < FILE"
+    if not sys.stdin:  # None where the program was started with it closed
+        raise UsageError("Standard input is closed.", hint=hint)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig")
+    except OSError as error:
+        raise UsageError(f"Standard input can't be read: {error.strerror}.", hint=hint) from None
+    except ValueError:
+        raise UsageError("Standard input is not UTF-8 text.", hint=hint) from None
 
 
 def _joined(earlier: Any, value: str) -> Any:

@@ -43,7 +43,10 @@ def search(
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """Find servers in registries by their names, titles and descriptions, best first."""
+    """Find servers in registries by their names, titles and descriptions, best first.
+
+    Example: toolcrib servers search weather forecast
+    """
     chosen = config_with_registries(config, registry)
     return run(partial(_search, chosen, typed(" ".join(words)), limit=limit, as_json=as_json))
 
@@ -92,7 +95,7 @@ async def _search(config: Config, query: str, *, limit: int, as_json: bool) -> i
         print_json({"query": query, "found": [_as_json(each) for each in found], "problems": directory.problems})
     elif found:
         rows = [(each.name, each.version or "-", ", ".join(_ways(each)) or "-", _about(each)) for each in found]
-        print_table(("server", "version", "runs as", "about"), rows)
+        print_table(("server", "version", "runs as", "about"), rows, prose=(3,))
         tell(f"toolcrib servers add {found[0].name} shows what it would run, and asks before it adds it.")
     else:
         tell("No server fits. Try other words for what it is for.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.arguments import read_arguments, undeclared
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
@@ -20,10 +21,14 @@ from toolcrib.errors import UsageError
 
 if TYPE_CHECKING:
     from toolcrib.broker import InvalidArgumentsError, Outcome
+    from toolcrib.catalog import JsonObject
 
 
 def call(
-    tool: Annotated[str, typer.Argument(metavar="ID", help="The tool, by the id that search prints.")],
+    tool: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The tool, by the id that search prints.", autocompletion=completing.tools),
+    ],
     items: Annotated[
         list[str] | None,
         typer.Argument(
@@ -56,6 +61,8 @@ def call(
     """Call a tool and print its result.
 
     With --json, the result exactly as the server sent it.
+
+    Example: toolcrib call tickets.search_tickets query=invoice limit:=5
     """
     if timeout is not None and isnan(timeout):
         raise UsageError("--timeout must be a number of seconds.")
@@ -116,15 +123,29 @@ def _finish(outcome: "Outcome", output: Path | None, *, as_json: bool) -> int:
     if outcome.is_error:
         tell(f"{tool_id} failed:\n{result_text(outcome.result)}")
         return FAILED
-    beside = save_result(outcome.result, output) if output is not None else None
+    result, account = _without_account(outcome)
+    beside = save_result(result, output) if output is not None else None
     if as_json:
         return 0
     if beside is None:
-        print_result(outcome.result, tool_id)
+        print_result(result, tool_id)
     else:
         for text in beside:
             print_text(text)
+    if account:
+        tell(account)
     return 0
+
+
+def _without_account(outcome: "Outcome") -> "tuple[JsonObject, str]":
+    """The result, and what a saved script says of its run, which is no part of its value and ends its content."""
+    from toolcrib.broker import content_of
+
+    content = content_of(outcome.result)
+    if not outcome.call.target.startswith("scripts.") or not content:
+        return outcome.result, ""
+    *said, account = content
+    return {**outcome.result, "content": said}, str(account.get("text", ""))
 
 
 def refused(error: "InvalidArgumentsError", *, as_json: bool) -> int:

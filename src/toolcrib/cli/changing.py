@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
 from toolcrib.cli.session import find_tool, open_crib, read_config, run
@@ -22,7 +23,10 @@ _STYLES = {"-": "red", "+": "green"}
 
 
 def changes(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this server.", show_default=False)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Only this server.", show_default=False, autocompletion=completing.servers),
+    ] = None,
     refresh: Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")] = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
@@ -30,6 +34,8 @@ def changes(
     """Show which tools have changed since they were first used, and how.
 
     What the servers listed last is compared; nothing is started without --refresh.
+
+    Example: toolcrib servers changes tickets --refresh
     """
     return run(partial(_changes, read_config(config), name, refresh=refresh, as_json=as_json))
 
@@ -37,7 +43,10 @@ def changes(
 def accept(
     name: ServerName,
     tool: Annotated[
-        str | None, typer.Argument(metavar="TOOL", help="Only this tool, by its id.", show_default=False)
+        str | None,
+        typer.Argument(
+            metavar="TOOL", help="Only this tool, by its id.", show_default=False, autocompletion=completing.tools
+        ),
     ] = None,
     config: ConfigFiles = None,
     as_json: AsJson = False,
@@ -45,6 +54,8 @@ def accept(
     """Accept a server's tools as it listed them last, in place of what they were.
 
     Every running Toolcrib goes by it from its next call on.
+
+    Example: toolcrib servers accept tickets tickets.create_ticket
     """
     return run(partial(_accept, read_config(config), name, tool, as_json=as_json))
 

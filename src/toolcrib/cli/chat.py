@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from toolcrib.cli import session
 from toolcrib.cli.arguments import why_unread
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.conversing import account_line, as_document, show
-from toolcrib.cli.options import AsJson, AskAll, ConfigFiles, ReadOnly
+from toolcrib.cli.options import AsJson, AskAll, ConfigFiles, ReadOnly, SkillPaths
 from toolcrib.cli.streams import print_json, tell, typed
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
@@ -86,6 +86,7 @@ def chat(
     ] = None,
     read_only: ReadOnly = False,
     ask_all: AskAll = False,
+    skill: SkillPaths = None,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
@@ -93,16 +94,27 @@ def chat(
 
     On a terminal, line by line; in a pipe, each line of standard input is a question. Ctrl-C gives up a question, and
     at the prompt ends the conversation, as Ctrl-D does.
+
+    Example: toolcrib chat -m anthropic:claude-sonnet-5 --once "Which tickets are urgent?"
     """
     name = _surface(surface)
     wanted = _Wanted(None if once is None else typed(once), save or resume, resume, typed(system), as_json)
     chosen = session.stricter(session.read_config(config), read_only=read_only, ask_all=ask_all)
     provider = _provider(typed(model), base_url, key_env)
     spoken = _conversation(wanted)
-    return session.run(partial(_chat, chosen, provider, spoken, wanted, surface=name, max_tool_rounds=rounds))
+    return session.run(
+        partial(_chat, chosen, provider, spoken, wanted, skill or (), surface=name, max_tool_rounds=rounds)
+    )
 
 
-async def _chat(config: Config, provider: "Provider", spoken: "Conversation", wanted: _Wanted, **options: Any) -> int:
+async def _chat(
+    config: Config,
+    provider: "Provider",
+    spoken: "Conversation",
+    wanted: _Wanted,
+    skills: Sequence[str],
+    **options: Any,
+) -> int:
     from toolcrib.llm import LlmClient
 
     deferred = options.get("surface") == "deferred"
@@ -112,6 +124,7 @@ async def _chat(config: Config, provider: "Provider", spoken: "Conversation", wa
         session.open_crib(config, lists_first=True, approver=terminal_approver()) as crib,
         LlmClient(provider, crib, use_deferred_loading=deferred, face="cli", **options) as client,
     ):
+        await session.use_skills(crib, skills)
         async for question in _questions(wanted):
             answer = await _answered(client, spoken, question, wanted)
             if answer is None:

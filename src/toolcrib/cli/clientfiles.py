@@ -5,17 +5,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from toolcrib.cli.streams import one_line, print_text
-from toolcrib.clients import CLIENTS, Candidate, Client, ClientFile, Machine, client, client_files, read_client_file
+from toolcrib.cli.tables import print_styled
+from toolcrib.clients import (
+    CLIENTS,
+    Candidate,
+    Change,
+    Client,
+    ClientFile,
+    Machine,
+    client,
+    client_files,
+    read_client_file,
+)
 from toolcrib.config.entry import parse_entry
 from toolcrib.config.paths import user_config_dir
 from toolcrib.errors import ToolcribError, UsageError
 from toolcrib.redact import Secrets
+from toolcrib.schema import server_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_Item = TypeVar("_Item")
+_Made = TypeVar("_Made")
 
 SERVERS_FILE = "servers.json"
 """Where servers are written in the user's own configuration folder."""
@@ -66,12 +81,12 @@ def print_candidates(files: Iterable[ClientFile], candidates: Iterable[Candidate
         servers = [*group]
         print_text(f"{servers[0].client.title}, {path}")
         for each in servers:
-            print_text(f"  {one_line(each.key)}: {_fate(each)}")
+            print_styled(f"{one_line(each.key)}: {_fate(each)}", indent=2)
             for sentence in _remarks(each):
-                print_text(f"    {one_line(sentence)}")
+                print_styled(one_line(sentence), indent=4)
     for each in broken:
         print_text(f"{each.client.title}, {each.path}")
-        print_text(f"  left alone: {each.error.message if each.error else ''}")
+        print_styled(f"left alone: {each.error.message if each.error else ''}", indent=2)
 
 
 def no_clients() -> str:
@@ -89,8 +104,19 @@ def candidate_json(each: Candidate) -> dict[str, Any]:
         "into": each.into or None,
         "note": each.note or None,
         "unset": list(each.unset),
-        "secrets": list(each.secrets),
+        "secrets": [secret.place for secret in each.secrets],
     }
+
+
+def print_diffs(changes: Iterable[Change], candidates: Iterable[Candidate]) -> None:
+    """Show what would change in clients' files, without the secrets of the servers in them."""
+    secrets = secrets_of(candidates)
+    for each in changes:
+        if each.is_none:
+            continue
+        print_text()
+        for line in each.diff():
+            print_text(secrets.text(line))
 
 
 def secrets_of(candidates: Iterable[Candidate]) -> Secrets:
@@ -99,16 +125,41 @@ def secrets_of(candidates: Iterable[Candidate]) -> Secrets:
     for each in candidates:
         if each.entry is not None:
             known.add_entry(replace(parse_entry(each.key, each.entry, None)[0], env={}, headers={}))
-        for place in each.secrets:
-            field, _, name = place.partition(".")
-            known.add(str((each.entry or {})[field][name]), name=name)
+        for secret in each.secrets:
+            known.add(secret.value(each.entry or {}), name=secret.name)
     return known
+
+
+def each_or_why(items: Sequence[_Item], do: "Callable[[_Item], _Made]") -> tuple[list[_Made], list[ToolcribError]]:
+    """What is made of each file, and what is wrong with the others: one that fails harms no other.
+
+    Raises:
+        ToolcribError: There is one file alone, and it failed.
+    """
+    made: list[_Made] = []
+    failures: list[ToolcribError] = []
+    for each in items:
+        try:
+            made.append(do(each))
+        except ToolcribError as error:
+            if len(items) == 1:
+                raise
+            failures.append(error)
+    return made, failures
 
 
 def gateway_env() -> Mapping[str, str]:
     """The variables without which a client's gateway would look elsewhere than this command does."""
     names = ("TOOLCRIB_CONFIG_DIR", "TOOLCRIB_STATE_DIR")
     return {name: os.environ[name] for name in names if os.environ.get(name)}
+
+
+def has_keyring() -> bool:
+    """Whether the system has a keyring that keeps anything; a locked one counts."""
+    import keyring
+    from keyring.backends import fail, null
+
+    return not isinstance(keyring.get_keyring(), fail.Keyring | null.Keyring)
 
 
 def keyring_writer() -> "Callable[[str, str], None]":
@@ -122,13 +173,23 @@ def keyring_writer() -> "Callable[[str, str], None]":
     def put(name: str, value: str) -> None:
         import keyring
 
+        if not has_keyring():
+            raise ToolcribError(
+                f"This machine has no keyring, so {name} stays where it is.",
+                hint="Leave it in the file, which only you can read, with --no-keyring; write ${env:NAME} in its "
+                "place; or set a keyring up (keyring --list-backends shows which there are).",
+            )
         try:
             keyring.set_password(KEYRING_SERVICE, name, value)
+            # A back-end that is switched off takes everything and keeps nothing.
+            why = "" if keyring.get_password(KEYRING_SERVICE, name) == value else "it does not keep it"
         except Exception as error:  # back-ends raise errors of their own libraries
+            why = type(error).__name__
+        if why:
             raise ToolcribError(
-                f"The system's keyring takes nothing ({type(error).__name__}), so nothing was imported.",
+                f"The system's keyring takes nothing ({why}), so {name} stays where it is.",
                 hint="Unlock it, or leave the secrets where they are with --no-keyring.",
-            ) from None
+            )
 
     return put
 
@@ -136,19 +197,28 @@ def keyring_writer() -> "Callable[[str, str], None]":
 def _fate(each: Candidate) -> str:
     match each.state:
         case "new":
-            return "new"
+            return f"new{_off(each)}"
         case "renamed":
-            return f"new, as {each.into}, since another server is called {one_line(each.key)}"
+            return f"new, as {_id(each)}{_off(each)}, since another server is called {one_line(each.key)}"
         case "known":
-            return "there already" if each.into == each.key else f"there already, as {each.into}"
+            return "there already" if each.into == each.key else f"there already, as {_id(each)}"
         case "same":
-            return f"the same as {each.into}"
+            return f"the same as {_id(each)}"
         case "toolcrib":
             return "Toolcrib itself"
         case "left":
             return f"stays where it is: {one_line(each.note)}"
         case "broken":
             return f"can't be used: {one_line(each.note)}"
+
+
+def _id(each: Candidate) -> str:
+    """What its server is called by all other commands, as long as no other key makes the same id."""
+    return server_ids([each.into])[each.into]
+
+
+def _off(each: Candidate) -> str:
+    return ", disabled" if parse_entry(each.key, each.entry or {}, None)[0].disabled else ""
 
 
 def _remarks(each: Candidate) -> Iterable[str]:
@@ -158,4 +228,4 @@ def _remarks(each: Candidate) -> Iterable[str]:
         yield f"{each.note}."
     yield from each.unset
     if each.secrets:
-        yield f"Written out in the file: {', '.join(each.secrets)}."
+        yield f"Written out in the file: {', '.join(secret.place for secret in each.secrets)}."

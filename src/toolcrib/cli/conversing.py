@@ -28,7 +28,7 @@ async def show(client: "LlmClient", question: str, spoken: "Conversation", *, qu
         spoken: The conversation that it belongs to.
         quiet: Whether the words of the answer are left out, since a document comes in their place.
     """
-    from toolcrib.llm import ChatResponse, TextDelta, ToolEnded, ToolStarted, Trimmed
+    from toolcrib.llm import ChatResponse, SkillGiven, TextDelta, ToolEnded, ToolStarted, Trimmed
 
     writer = _Writer(quiet=quiet)
     async with aclosing(client.stream(question, conversation=spoken)) as events:
@@ -41,6 +41,8 @@ async def show(client: "LlmClient", question: str, spoken: "Conversation", *, qu
                     tell(_cut(f"→ {event.name} {_json(event.arguments)}"))
                 case ToolEnded(call):
                     tell(_cut(_became(call, event.content)))
+                case SkillGiven(name):
+                    tell(f"The skill {name} was given to the model.")
                 case Trimmed():
                     tell(f"The conversation grew too long: its first {event.messages} messages were left out.")
                 case ChatResponse():

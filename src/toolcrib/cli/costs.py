@@ -1,7 +1,8 @@
 """What tool definitions cost a model in tokens, with Toolcrib and without."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, floor
 from statistics import median
 from typing import TYPE_CHECKING
@@ -26,6 +27,8 @@ class Costs:
         servers: Tokens by server id.
         surface: Tokens of the constant tools.
         search: Tokens of one search answer at the median of a few; 0 without any tool.
+        hidden: Tokens by the id of each tool that can't be used here, since the configuration or the rules hide it;
+            all other figures are without these.
     """
 
     counter: str
@@ -33,6 +36,12 @@ class Costs:
     servers: Mapping[str, int]
     surface: int
     search: int
+    hidden: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The number of tools by server id."""
+        return Counter(tool.partition(".")[0] for tool in self.tools)
 
     @property
     def total(self) -> int:
@@ -68,6 +77,7 @@ class Costs:
             "saved": round(self.saved, 4),
             "pays_from_tools": self.pays_from,
             "servers": dict(self.servers),
+            "hidden": {"tools": len(self.hidden), "tokens": sum(self.hidden.values())},
         }
 
 
@@ -78,15 +88,20 @@ async def count_costs(crib: "Crib") -> Costs:
 
     tools: dict[str, int] = {}
     servers: dict[str, int] = {}
+    hidden: dict[str, int] = {}
     sample: list[Tool] = []
+    visible = crib.visible()
     for tool in crib.registry.tools():
+        if tool.key not in visible:
+            hidden[tool.id] = definition_tokens(tool)
+            continue
         tools[tool.id] = definition_tokens(tool)
         servers[tool.server] = servers.get(tool.server, 0) + tools[tool.id]
         if tool.description:
             sample.append(tool)
     constant = MetaTools(crib)
     surface = sum(count_tokens(as_sent(each)) for each in constant.definitions())
-    return Costs(counter_name(), tools, servers, surface, await _search_tokens(constant, sample))
+    return Costs(counter_name(), tools, servers, surface, await _search_tokens(constant, sample), hidden)
 
 
 async def _search_tokens(constant: "MetaTools", tools: "Sequence[Tool]") -> int:

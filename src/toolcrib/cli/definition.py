@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from toolcrib.broker import Effect
     from toolcrib.catalog import Tool
 
-_ABOUT_CHARACTERS = 120
+ABOUT_CHARACTERS = 120
 _HINTS = {
     ("readOnlyHint", True): "it only reads",
     ("readOnlyHint", False): "it may change things",
@@ -29,7 +29,7 @@ def about(tool: "Tool") -> str:
     """What a tool does, in one sentence."""
     from toolcrib.schema import first_sentence
 
-    return first_sentence(tool.description, _ABOUT_CHARACTERS) or tool.title
+    return first_sentence(tool.description, ABOUT_CHARACTERS) or tool.title
 
 
 def print_definition(tool: "Tool", effect: "Effect", why: str = "", *, schema: bool = False) -> None:
@@ -56,7 +56,7 @@ def print_definition(tool: "Tool", effect: "Effect", why: str = "", *, schema: b
     rows = list(_parameters(tool.input_schema))
     if rows:
         print_text()
-        print_table(("parameter", "type", "", "about"), rows)
+        print_table(("parameter", "type", "", "about"), rows, prose=(3,))
     if annotations := ", ".join(_annotations(tool.annotations)):
         print_text()
         print_styled(("The server says: ", "bold"), annotations)

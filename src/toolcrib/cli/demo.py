@@ -33,8 +33,10 @@ def demo(
 ) -> int:
     """Show what Toolcrib does, on servers that ship with it.
 
-    With --config, on your own: they are listed and searched, and no tool is called but one that says that it
+    With --config, on your own servers: they are listed and searched, and no tool is called but one that says that it
     only reads and that needs no arguments.
+
+    Example: toolcrib demo --config ~/.cursor/mcp.json
     """
     if config:
         own = resting(read_config(config))
@@ -70,7 +72,7 @@ async def _demo(config: Config, files: Sequence[Path] | None, state: Path, *, ow
             _print_chapter(len(chapters), chapter)
 
     async with Crib.open(config, state_dir=state, small_model=small_model(config)) as crib:
-        known = await list_anew(crib, [each.id for each in crib.servers if each.state == "dormant"])
+        known = await list_anew(crib, [each.id for each in crib.servers if each.state != "disabled"])
         tell_left_out([each for each in crib.servers if each.in_trouble], "shown")
         with progress("Counting tokens"):
             costs = await count_costs(crib)
@@ -85,7 +87,7 @@ async def _demo(config: Config, files: Sequence[Path] | None, state: Path, *, ow
     if as_json:
         print_json(_as_json(chapters, model.tokens, seconds, files))
     else:
-        _print_end(costs, model.tokens, seconds, files)
+        _print_end(costs, model.tokens, seconds, files, own=own)
     return 0
 
 
@@ -99,18 +101,23 @@ def _print_chapter(number: int, chapter: "Chapter") -> None:
     sys.stdout.flush()
 
 
-def _print_end(costs: Costs, spent: int, seconds: float, files: Sequence[Path] | None) -> None:
+def _print_end(costs: Costs, spent: int, seconds: float, files: Sequence[Path] | None, *, own: bool) -> None:
     print_styled(
         (f"All this and the constant tools took {costs.surface + spent:,} tokens", "bold"),
         f"; the definitions alone would have taken {costs.total:,} before the first word.",
     )
     print_styled((f"Counted by {costs.counter}; {seconds:.1f} s.", "dim"))
     print_text()
-    print_styled(("Your own client", "bold"))
-    if files is None:
-        print_styled("toolcrib install CLIENT --dry-run shows how Toolcrib would take its servers over.")
-        print_styled(f"By hand: move the servers from its configuration into {_own_file()}.")
-    print_styled("In place of its servers, the client's configuration gets this:")
+    if files is not None and not own:
+        print_styled(("The demo's servers in a client", "bold"))
+        print_styled("toolcrib import and toolcrib install CLIENT are for your own servers.")
+        print_styled("For the demo's, add this beside what a client has, by another name if Toolcrib is there already:")
+    else:
+        print_styled(("Your own client", "bold"))
+        if files is None:
+            print_styled("toolcrib install CLIENT --dry-run shows how Toolcrib would take its servers over.")
+            print_styled(f"By hand: move the servers from its configuration into {_own_file()}.")
+        print_styled("In place of its servers, the client's configuration gets this:")
     print_text(json.dumps(client_entry(_configs(files)), ensure_ascii=False, indent=2))
     print_text()
     for client, line in client_commands(_configs(files)).items():

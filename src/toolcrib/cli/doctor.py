@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.begin import how_to_begin
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
@@ -25,7 +26,10 @@ _INDENT = 2
 
 
 def doctor(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this server.", show_default=False)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="Only this server.", show_default=False, autocompletion=completing.servers),
+    ] = None,
     offline: Annotated[
         bool, typer.Option("--offline", help="Start nothing: look at what the servers listed last.")
     ] = False,
@@ -36,6 +40,8 @@ def doctor(
     """Look for what is wrong: configuration, commands, credentials, servers, definitions.
 
     Every server is started and listed, nothing is called. Exits with 0 when there is no problem, else with 1.
+
+    Example: toolcrib doctor tickets --offline
     """
     from toolcrib.doctor import read_configuration
 
@@ -73,9 +79,12 @@ def _print(diagnosis: "Diagnosis") -> None:
             for finding in sorted(findings, key=lambda each: LEVELS.index(each.level)):
                 _print_finding(finding)
             print_text()
-    well = [server for server in diagnosis.servers if diagnosis.worst(server) == "ok"]
+    off = diagnosis.passed_over
+    well = [server for server in diagnosis.servers if diagnosis.worst(server) == "ok" and server not in off]
     if well:
         print_styled(("Well: ", _STYLES["ok"]), ", ".join(well))
+    if off:
+        print_styled(("Disabled, not looked into: ", _STYLES["note"]), ", ".join(off))
     print_styled((diagnosis.verdict, "bold"))
 
 

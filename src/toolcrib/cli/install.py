@@ -11,15 +11,16 @@ from toolcrib.cli.begin import serve_command
 from toolcrib.cli.clientfiles import (
     candidate_json,
     chosen_files,
+    each_or_why,
     gateway_env,
     keyring_writer,
     no_clients,
     print_candidates,
-    secrets_of,
+    print_diffs,
     target,
     usual_file,
 )
-from toolcrib.cli.import_ import ClientFileOption, ClientNames, DryRun, Keyring, Yes, wants_keyring
+from toolcrib.cli.import_ import ClientFileOption, ClientNames, DryRun, Keyring, Yes, tell_of_keyring, wants_keyring
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.troubles import FAILED
@@ -36,7 +37,7 @@ from toolcrib.clients import (
     read_client_file,
 )
 from toolcrib.config import load_config, user_state_dir
-from toolcrib.errors import UsageError
+from toolcrib.errors import ToolcribError, UsageError
 
 AllClients = Annotated[bool, typer.Option("--all", help="Every client whose file is on this machine.")]
 
@@ -69,26 +70,36 @@ def install(
     candidates = [
         each for each in plan_import(files, load_config(config or None), imports.read()) if each.key not in (keep or ())
     ]
-    changes = [_change(installations, each, candidates, config or ()) for each in files if each.error is None]
+    readable = [each for each in files if each.error is None]
+    changes, failures = each_or_why(readable, lambda each: _change(installations, each, candidates, config or ()))
     changes = [each for each in changes if not each.is_none]
     new = [each for each in candidates if each.is_new]
     if not as_json:
         if files:
             print_candidates(files, candidates)
+            tell_of_keyring(new, keyring)
         else:
             print_text(no_clients())
         if dry_run:
-            _print_diffs(changes, candidates)
+            print_diffs(changes, candidates)
     backups: list[Path | None] = []
     if changes and not dry_run:
         names = ", ".join(dict.fromkeys(each.client.title for each in changes))
-        if not yes and not agreed(f"Put Toolcrib into {names}?", "Nothing was changed: somebody has to agree."):
+        if not yes and not agreed(f"Put Toolcrib into {names}?", "Nothing was changed"):
             tell("Nothing was changed.")
             return FAILED
         if new:
-            writer = keyring_writer() if wants_keyring(new, keyring, yes=yes) else None
+            writer = keyring_writer() if wants_keyring(new, keyring, yes=yes, nothing="Nothing was changed") else None
             import_servers(new, place, imports, writer)
-        backups = [installations.install(each) for each in changes]
+        try:
+            installed, unchanged = each_or_why(changes, lambda each: (each, installations.install(each)))
+        except ToolcribError:
+            _tell_imported(new, place)
+            raise
+        changes, backups = [each for each, _ in installed], [backup for _, backup in installed]
+        failures += unchanged
+        if failures:
+            _tell_imported(new, place)
     if as_json:
         print_json(
             {
@@ -104,13 +115,16 @@ def install(
                     }
                     for each, backup in zip(changes, backups or [None] * len(changes), strict=True)
                 ],
+                "left": [each.to_json() for each in failures],
             }
         )
     elif changes and not dry_run:
         _print_done(changes, backups)
-    elif files and not changes:
+    elif files and not changes and not failures:
         print_text("Nothing is to be changed.")
-    return FAILED if any(each.error is not None for each in files) else 0
+    for each in failures:
+        tell(f"{each.message}\n{each.hint or ''}".rstrip())
+    return FAILED if failures or any(each.error is not None for each in files) else 0
 
 
 def _files(names: Sequence[str] | None, file: Path | None, *, everywhere: bool) -> list[ClientFile]:
@@ -136,12 +150,10 @@ def _change(
     return installations.plan(file.client, file.path, entry, taken)
 
 
-def _print_diffs(changes: Sequence[Change], candidates: Sequence[Candidate]) -> None:
-    secrets = secrets_of(candidates)
-    for each in changes:
-        print_text()
-        for line in each.diff():
-            print_text(secrets.text(line))
+def _tell_imported(new: Sequence[Candidate], place: Path) -> None:
+    """Say what was done before something failed."""
+    if new:
+        tell(f"Imported into {place} all the same: {', '.join(each.into for each in new)}.")
 
 
 def _print_done(changes: Sequence[Change], backups: Sequence[Path | None]) -> None:

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.session import open_crib, run
 from toolcrib.cli.streams import print_json, print_text, safe, typed, warn
 from toolcrib.cli.tables import print_styled, print_table
-from toolcrib.cli.times import as_moment, since
+from toolcrib.cli.times import as_moment
 from toolcrib.config import Config, load_config
+from toolcrib.moments import moment_of
 
 if TYPE_CHECKING:
     from toolcrib.broker import Entry, Filter
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
 _ABOUT = """Show the calls that were made, by whom, and what became of them.
 
 Without a command it is `list`; with the id of a call in its place, `show`.
+
+Example: toolcrib journal --state failed --since 2h
 """
 
 _STATE_STYLES = {"failed": "red", "unknown": "bold red", "denied": "yellow", "started": "cyan", "waiting": "cyan"}
@@ -38,8 +42,26 @@ class _ListUnlessTold(UnlessTold):
 
 journal = typer.Typer(cls=_ListUnlessTold, rich_markup_mode=None, help=_ABOUT, subcommand_metavar="[ID|COMMAND]")
 
-Tool = Annotated[str, typer.Option("--tool", metavar="GLOB", help="Only tools whose id this fits.", show_default=False)]
-Server = Annotated[str, typer.Option("--server", metavar="ID", help="Only tools of this server.", show_default=False)]
+Tool = Annotated[
+    str,
+    typer.Option(
+        "--tool",
+        metavar="GLOB",
+        help="Only tools whose id this fits.",
+        show_default=False,
+        autocompletion=completing.tools,
+    ),
+]
+Server = Annotated[
+    str,
+    typer.Option(
+        "--server",
+        metavar="ID",
+        help="Only tools of this server.",
+        show_default=False,
+        autocompletion=completing.servers,
+    ),
+]
 State = Annotated[
     str,
     typer.Option(
@@ -47,6 +69,7 @@ State = Annotated[
         metavar="STATE",
         help="Only calls that are started, waiting, done, failed, denied, cancelled or unknown.",
         show_default=False,
+        autocompletion=completing.words("started", "waiting", "done", "failed", "denied", "cancelled", "unknown"),
     ),
 ]
 Effect = Annotated[
@@ -56,6 +79,7 @@ Effect = Annotated[
         metavar="EFFECT",
         help="Only calls whose effect is read, write, destructive or unknown.",
         show_default=False,
+        autocompletion=completing.words("read", "write", "destructive", "unknown"),
     ),
 ]
 Run = Annotated[str, typer.Option("--run", metavar="ID", help="Only calls of this script run.", show_default=False)]
@@ -94,6 +118,8 @@ def list_calls(
     """List the newest calls first.
 
     With --json, one document; with --json --follow, one JSON object a line.
+
+    Example: toolcrib journal list --server tickets --state failed --since 2h
     """
     wanted = _filter(tool, server, state, effect, run_id, caller, since_time)
     if follow:
@@ -107,7 +133,10 @@ def show(
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
-    """Show all that is on record of one call."""
+    """Show all that is on record of one call.
+
+    Example: toolcrib journal show 5f2c9d
+    """
     return run(partial(_show, _config(config), typed(call_id), as_json=as_json))
 
 
@@ -122,14 +151,20 @@ def export(
     since_time: Since = "",
     config: ConfigFiles = None,
 ) -> int:
-    """Print all calls, oldest first, one JSON object a line."""
+    """Print all calls, oldest first, one JSON object a line.
+
+    Example: toolcrib journal export --since 7d > calls.jsonl
+    """
     wanted = _filter(tool, server, state, effect, run_id, caller, since_time)
     return run(partial(_export, _config(config), wanted))
 
 
 @journal.command()
 def discovery(limit: Limit = 50, config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """Show what finding tools has cost each conversation in tokens, and what it saved."""
+    """Show what finding tools has cost each conversation in tokens, and what it saved.
+
+    Example: toolcrib journal discovery --limit 5
+    """
     return run(partial(_discovery, _config(config), limit, as_json=as_json))
 
 
@@ -147,7 +182,7 @@ def _config(files: Sequence[Path] | None) -> Config:
 def _filter(tool: str, server: str, state: str, effect: str, run_id: str, caller: str, since_time: str) -> "Filter":
     from toolcrib.broker import Filter
 
-    earliest = since(since_time) if since_time else None
+    earliest = moment_of(since_time) if since_time else None
     return Filter(typed(tool), typed(server), state, effect, typed(run_id), typed(caller), earliest)
 
 
@@ -176,7 +211,8 @@ async def _follow(config: Config, wanted: "Filter", *, as_json: bool) -> int:
 async def _show(config: Config, call_id: str, *, as_json: bool) -> int:
     async with open_crib(config) as crib:
         entry = await crib.journal.entry(call_id)
-    body = entry.to_json()
+        beginning = await crib.journal.beginning(entry)
+    body = {**entry.to_json(), "result": beginning or None}
     if as_json:
         print_json(body)
         return 0
@@ -185,7 +221,7 @@ async def _show(config: Config, call_id: str, *, as_json: bool) -> int:
         if name.endswith("_at") and value is not None:
             value = as_moment(float(str(value)))
         if value not in (None, "", []) and name not in ("tool", "state", "seq"):
-            print_text(safe(f"  {name.replace('_', ' ')}: {_words(value)}"))
+            print_text(safe(f"  {name.replace('_', ' ')}: {_words(value)}").replace("\n", "\n    "))
     return 0
 
 

@@ -11,24 +11,28 @@ from functools import partial
 from typing import Annotated, TypeVar
 
 import anyio
-import anyio.to_thread
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.progress import list_anew
 from toolcrib.cli.session import open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, warn
 from toolcrib.cli.tables import print_styled
 from toolcrib.cli.troubles import FAILED
-from toolcrib.config import Config, ServerConfig, Variables, user_state_dir
-from toolcrib.errors import UsageError, shown
-from toolcrib.schema import server_ids
+from toolcrib.config import Config
+from toolcrib.schema import UnknownServerError, server_ids
 
 _MOST_BYTES = 65_536
 
 _Result = TypeVar("_Result")
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The server, by its id or its key.", show_default=False)]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="The server, by its id or its key.", show_default=False, autocompletion=completing.servers
+    ),
+]
 
 
 def login(
@@ -48,31 +52,29 @@ def login(
     The browser opens the page of the server's authorization server, and returns to a port of this machine. Where it
     can't, as on a machine without one, the address that it ends at is pasted here. What is granted is kept in the
     system's keyring, or where there is none in a file that only you can read.
+
+    Example: toolcrib servers login tracker
     """
     return run(partial(_login, read_config(config), name, browser=not no_browser, port=port, as_json=as_json))
 
 
 def logout(name: Name, config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """Forget the login to an HTTP server."""
+    """Forget the login to an HTTP server.
+
+    Example: toolcrib servers logout tracker
+    """
     return run(partial(_logout, read_config(config), name, as_json=as_json))
 
 
 async def _login(config: Config, name: str, *, browser: bool, port: int | None, as_json: bool) -> int:
-    from toolcrib.servers import Vault
-    from toolcrib.servers.auth.login import Person, log_in
+    from toolcrib.servers.auth.login import Person
 
-    server, entry = _remote(config, name)
-    if any(header.lower() == "authorization" for header in entry.headers):
-        raise UsageError(
-            f"Server {server} has an Authorization header in its configuration, which is used in place of any login.",
-            hint="Remove the header first.",
-        )
-    resolved = await anyio.to_thread.run_sync(entry.resolve, Variables(inputs=config.inputs))
+    server = _remote(config, name)
     opens = browser and _has_browser()
     typed = not opens or _is_typed()
     person = Person(partial(_show, server, opens=opens), _Lines().next if typed else None, warn)
-    done = await log_in(server, resolved, Vault(user_state_dir() / "auth"), person, port=port)
     async with open_crib(config, lists=True) as crib:
+        done = await crib.log_in(server, person, port=port)
         status = (await list_anew(crib, [server]))[0]
     if as_json:
         print_json({"issuer": done.issuer, "scope": done.scope, "kept_in": done.place, "server": status.to_json()})
@@ -87,14 +89,9 @@ async def _login(config: Config, name: str, *, browser: bool, port: int | None, 
 
 
 async def _logout(config: Config, name: str, *, as_json: bool) -> int:
-    from toolcrib.servers import Vault
-
-    server, entry = _remote(config, name)
-    resolved = await anyio.to_thread.run_sync(entry.resolve, Variables(inputs=config.inputs))
-    assert resolved.url is not None
-    vault = Vault(user_state_dir() / "auth")
-    async with vault.locked(server, resolved.url):
-        existed = await anyio.to_thread.run_sync(vault.forget, server, resolved.url)
+    server = _remote(config, name)
+    async with open_crib(config) as crib:
+        existed = await crib.log_out(server)
     if as_json:
         print_json({"server": server, "existed": existed})
     else:
@@ -102,23 +99,18 @@ async def _logout(config: Config, name: str, *, as_json: bool) -> int:
     return 0
 
 
-def _remote(config: Config, name: str) -> tuple[str, ServerConfig]:
-    """Id and entry of an HTTP server.
+def _remote(config: Config, name: str) -> str:
+    """The id of a configured server.
 
     Raises:
         UsageError: There is none of that name.
     """
     ids = server_ids(config.servers)
-    for key, entry in config.servers.items():
-        if name in {key, ids[key]}:
-            if entry.url is None:
-                raise UsageError(
-                    f"Server {ids[key]} is started here, and knows no login.",
-                    hint="What such a server needs stands in the `env` of its entry.",
-                )
-            return ids[key], entry
+    for key, server_id in ids.items():
+        if name in {key, server_id}:
+            return server_id
     remote = [ids[key] for key, entry in config.servers.items() if entry.url is not None]
-    raise UsageError(f"There is no server {shown(name)}.", hint=f"HTTP servers: {', '.join(remote) or 'none'}.")
+    raise UnknownServerError(name, remote, listed="HTTP servers")
 
 
 def _has_browser() -> bool:

@@ -26,6 +26,16 @@ AskAll = Annotated[bool, typer.Option("--ask-all", help="Ask before every call o
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
+SkillPaths = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--skill",
+        metavar="PATH",
+        help="Use a skill: its folder or its SKILL.md; the servers that it names are turned on. May be repeated.",
+        show_default=False,
+    ),
+]
+
 ScriptFile = Annotated[
     Path | None,
     typer.Argument(metavar="FILE", help="The script; - reads it from standard input.", show_default=False),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.arguments import read_arguments
 from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.options import AsJson, ConfigFiles
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 _ABOUT = """Look at the rules that decide about calls: what they say of one, and what is odd about them.
 
 Without a command, it is `list`.
+
+Example: toolcrib policy explain files.delete_file path=/etc/hosts
 """
 
 
@@ -56,13 +59,19 @@ policy = typer.Typer(cls=_ListUnlessTold, rich_markup_mode=None, help=_ABOUT)
 
 @policy.command("list")
 def list_rules(config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """List what decides about calls, in the order in which it is looked at."""
+    """List what decides about calls, in the order in which it is looked at.
+
+    Example: toolcrib policy list
+    """
     return _list(read_config(config), as_json=as_json)
 
 
 @policy.command()
 def explain(
-    tool: Annotated[str, typer.Argument(metavar="ID", help="The tool, by the id that search prints.")],
+    tool: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="The tool, by the id that search prints.", autocompletion=completing.tools),
+    ],
     arguments: Annotated[
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE", help="The arguments of the call; or one JSON object.", show_default=False),
@@ -80,6 +89,8 @@ def explain(
     """Say what becomes of a call, which rule decides it, and why none before it does. Nothing is called.
 
     It knows of no earlier calls: rules about labels, or about where a value came from, don't hold.
+
+    Example: toolcrib policy explain files.delete_file path=/etc/hosts --source script
     """
     given = [typed(each) for each in arguments or ()]
     asked = partial(_explain, read_config(config), typed(tool), given, source, over, principal, role or ())
@@ -91,6 +102,8 @@ def check(config: ConfigFiles = None, as_json: AsJson = False) -> int:
     """Look for rules that never decide, contradict each other, or name what is not there. Exits with 1 if any does.
 
     Tools are known by what their servers listed last.
+
+    Example: toolcrib policy check
     """
     return run(partial(_check, read_config(config, with_rules=False), as_json=as_json))
 
@@ -117,7 +130,7 @@ def _list(config: Config, *, as_json: bool) -> int:
         ("default", "allow", "everything else"),
         *([("ask_all", "ask", "every call that is allowed so far")] if settings.ask_all else []),
     ]
-    print_table(("rule", "then", "when"), rows)
+    print_table(("rule", "then", "when"), rows, prose=(2,))
     return 0
 
 
@@ -160,8 +173,8 @@ async def _explain(
         print_text(f"It is hidden from {principal}, and answered as if it did not exist.")
     print_text(f"Its effect is {effect}: {why}.")
     print_text()
-    rows = [(step.rule, step.verdict, step.why or "decides") for step in explained.steps]
-    print_table(("rule", "then", "why"), rows)
+    rows = [(step.rule, step.verdict, step.applies) for step in explained.steps]
+    print_table(("rule", "then", "applies"), rows, prose=(2,))
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -10,7 +11,6 @@ from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.tables import print_table
-from toolcrib.cli.troubles import FAILED
 from toolcrib.config import (
     TOKENS_FILE,
     TokenFile,
@@ -26,6 +26,8 @@ from toolcrib.errors import UsageError, shown
 _ABOUT = """List, add and remove those who may use the gateway over HTTP, each with tokens of their own.
 
 Without a command, it is `list`.
+
+Example: toolcrib principals add build --expires 90d
 """
 
 _SPAN = re.compile(r"(\d{1,5})([hdw])")
@@ -46,7 +48,10 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The principal, by nam
 @principals.command("list")
 def list_tokens(config: ConfigFiles = None, as_json: AsJson = False) -> int:
     """List the tokens that are let in, and the principals that the configuration names. No token is shown: only a
-    digest of each is kept."""
+    digest of each is kept.
+
+    Example: toolcrib principals list
+    """
     settings = load_config(config or None).settings
     file = _file()
     file.changed()
@@ -92,7 +97,10 @@ def add(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Make a token for a principal and print it, once: only its digest is kept. Running servers let it in at once."""
+    """Make a token for a principal and print it, once: only its digest is kept. Running servers let it in at once.
+
+    Example: toolcrib principals add build --expires 90d
+    """
     try:
         principal_name(name)
     except ValueError as error:
@@ -124,21 +132,36 @@ def remove(
     ] = None,
     as_json: AsJson = False,
 ) -> int:
-    """Take tokens of a principal away. They stop to work at once, in running servers too."""
-    gone = _file().remove(name, token)
+    """Take tokens of a principal away. They stop to work at once, in running servers too.
+
+    Example: toolcrib principals remove build
+    """
+    file = _file()
+    gone = file.remove(name, token)
+    if not gone:
+        raise _none_of(name, token, file)
     if as_json:
         print_json({"removed": [_told(each) for each in gone]})
-    elif gone:
+    else:
         print_text(f"Removed: {', '.join(each.name for each in gone)}.")
-    if not gone:
-        which = f"no token {shown(token)}" if token else "no tokens that were made here"
-        tell(f"{name} has {which}; those of the configuration are removed there.")
-        return FAILED
     return 0
 
 
 def _file() -> TokenFile:
     return TokenFile(user_state_dir() / TOKENS_FILE)
+
+
+def _none_of(name: str, token: str | None, file: TokenFile) -> UsageError:
+    """That a principal has no such token, and what may have been meant."""
+    file.changed()
+    which = f"no token {shown(token)}" if token else "no tokens that were made here"
+    if token and (own := [each.name for each in file.tokens if each.principal == name]):
+        hint = f"Its tokens: {', '.join(own)}."
+    elif near := get_close_matches(name, {each.principal for each in file.tokens}):
+        hint = f"Did you mean {' or '.join(near)}?"
+    else:
+        hint = "toolcrib principals lists them; those of the configuration are removed there."
+    return UsageError(f"{shown(name)} has {which}.", hint=hint)
 
 
 def _told(token: TokenSettings) -> dict[str, object]:

@@ -1,5 +1,6 @@
 """The program: finds the command, runs it, and turns whatever goes wrong into a sentence and an exit code."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
@@ -26,12 +27,14 @@ COMMANDS = {
     "run": "Run a script over the tools.",
     "scripts": "Save scripts under names, as tools; list, show, run and remove them.",
     "chat": "Talk with a model that has the tools.",
+    "console": "Open the page that shows what the tools do, and what waits for you.",
     "tokens": "Count what the tools cost a model, with and without Toolcrib.",
     "approve": "List the calls that wait for an approval; approve or deny them.",
     "journal": "Show the calls that were made, and what became of them.",
     "policy": "Say which rules decide about calls, and why.",
     "principals": "List, add and remove those who may use the gateway over HTTP.",
     "doctor": "Look for what is wrong with the configuration and its servers.",
+    "completion": "Print what makes your shell complete commands and ids.",
 }
 """The commands in the order of the help. Each is the function, or the group, of its name in the module of its name;
 where Python has the name for itself, with a `_` behind it."""
@@ -53,6 +56,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code: 0; 1 when what was asked for failed; 2 when it was asked for wrongly; 130 after Ctrl-C.
     """
     prepare_streams()
+    if arguments is None and (asked := os.environ.get("_TOOLCRIB_COMPLETE")):
+        from toolcrib.cli.completing import complete
+
+        return complete(asked, lambda words: typer.main.get_command(_application(words)))
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = DEBUG in _options(given)
     words = [word for word in given if not (debug and word == DEBUG)]

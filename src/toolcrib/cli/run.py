@@ -1,15 +1,17 @@
 """`toolcrib run`: run a script over the tools."""
 
+import re
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolcrib.cli import session
-from toolcrib.cli.arguments import why_unread
+from toolcrib.cli import completing, session
+from toolcrib.cli.arguments import standard_input, why_unread
 from toolcrib.cli.asking import terminal_approver
-from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile
+from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile, SkillPaths
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.troubles import FAILED
@@ -17,6 +19,7 @@ from toolcrib.config import Config
 from toolcrib.errors import UsageError, shown
 
 if TYPE_CHECKING:
+    from toolcrib.crib import Crib
     from toolcrib.sandbox import Finding, Language
     from toolcrib.scripts import RunOutcome
 
@@ -30,7 +33,11 @@ def run(
     language: Annotated[
         str | None,
         typer.Option(
-            "--language", "-l", metavar="NAME", help="python, typescript or javascript; else by the file's name."
+            "--language",
+            "-l",
+            metavar="NAME",
+            help="python, typescript or javascript; else by the file's name.",
+            autocompletion=completing.words("python", "typescript", "javascript"),
         ),
     ] = None,
     retry_of: Annotated[
@@ -41,34 +48,61 @@ def run(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only look for what is wrong; call nothing.")] = False,
     read_only: ReadOnly = False,
+    skill: SkillPaths = None,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
     """Run a script over the tools, behind a wall; print what it prints, and its final value.
 
     A tool is an async function under its id: await tickets.list_projects(). What was done is told at the end.
+
+    Example: toolcrib run report.py --read-only
     """
     script, named = read_script(file, code)
     chosen = session.stricter(session.read_config(config), read_only=read_only)
     wanted = language_of(language, named)
     given = "--code …" if file is None else str(file)
-    asked = partial(_run, chosen, script, wanted, retry_of or "", given, check=check, as_json=as_json)
+    asked = partial(_run, chosen, script, wanted, retry_of or "", given, skill or (), check=check, as_json=as_json)
     return session.run(asked)
 
 
 async def _run(
-    config: Config, script: str, language: "Language", retry_of: str, given: str, *, check: bool, as_json: bool
+    config: Config,
+    script: str,
+    language: "Language",
+    retry_of: str,
+    given: str,
+    skills: Sequence[str],
+    *,
+    check: bool,
+    as_json: bool,
 ) -> int:
     from toolcrib.broker import Caller
 
     async with session.open_crib(config, approver=terminal_approver()) as crib:
+        await session.use_skills(crib, skills)
         if check:
-            return _checked(await crib.check_code(script, language=language), as_json=as_json)
-        with call_progress("Running the script") as on_progress:
-            outcome = await crib.run_code(
-                script, language=language, retry_of=retry_of, caller=Caller(face="cli"), on_progress=on_progress
-            )
-    return _finish(outcome, given, as_json=as_json)
+            code = _checked(await crib.check_code(script, language=language), as_json=as_json)
+        else:
+            with call_progress("Running the script") as on_progress:
+                outcome = await crib.run_code(
+                    script, language=language, retry_of=retry_of, caller=Caller(face="cli"), on_progress=on_progress
+                )
+            code = _finish(outcome, given, as_json=as_json)
+        if code and config.settings.policy.read_only:
+            _tell_hidden(crib, script)
+    return code
+
+
+def _tell_hidden(crib: "Crib", script: str) -> None:
+    """Say which tools that a script names are not there only since nothing but reading is let through."""
+    visible = crib.visible()
+    for server in crib.registry.servers:
+        for key in crib.registry.keys(server):
+            name = re.escape(key.partition(".")[2])
+            named = re.search(rf"\b{re.escape(server)}(?:\s*\.\s*|_){name}\b", script)
+            if named and key not in visible and crib.effect(crib.registry.tool(key)) != "read":
+                tell(f"{key} is not there with --read-only; toolcrib policy explain {key} tells what is known of it.")
 
 
 def _checked(findings: "list[Finding]", *, as_json: bool) -> int:
@@ -105,9 +139,9 @@ def read_script(file: Path | None, code: str | None) -> tuple[str, str]:
     if code is not None:
         return code, ""
     assert file is not None
+    if str(file) == "-":
+        return standard_input(), ""
     try:
-        if str(file) == "-":
-            return typer.get_text_stream("stdin").read(), ""
         return file.read_text(encoding="utf-8"), file.suffix
     except (OSError, UnicodeError) as error:
         raise UsageError(f"The script {shown(str(file))} can't be read: {why_unread(error)}.") from None

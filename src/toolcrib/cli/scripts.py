@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.arguments import parse_json, read_arguments, text_of
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.call import refused
@@ -28,9 +29,16 @@ if TYPE_CHECKING:
 _ABOUT = """Save scripts under names: each becomes a tool, scripts.NAME, found, called and allowed like any other.
 
 Without a command, it is `list`.
+
+Example: toolcrib scripts save report report.py
 """
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="The script's name, with or without scripts. before it.")]
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="The script's name, with or without scripts. before it.", autocompletion=completing.scripts
+    ),
+]
 
 
 class _ListUnlessTold(UnlessTold):
@@ -62,7 +70,11 @@ def save(
     language: Annotated[
         str | None,
         typer.Option(
-            "--language", "-l", metavar="NAME", help="python, typescript or javascript; else by the file's name."
+            "--language",
+            "-l",
+            metavar="NAME",
+            help="python, typescript or javascript; else by the file's name.",
+            autocompletion=completing.words("python", "typescript", "javascript"),
         ),
     ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the script of that name.")] = False,
@@ -73,6 +85,8 @@ def save(
     """Save a script, once it is looked through.
 
     One that takes arguments has a function main, which is called with them.
+
+    Example: toolcrib scripts save report report.py
     """
     script, suffix = read_script(file, code)
     schema: Any = None if parameters is None else parse_json(text_of(parameters), "--parameters")
@@ -90,13 +104,19 @@ def save(
 
 @scripts.command("list")
 def list_scripts(config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """List the saved scripts."""
+    """List the saved scripts.
+
+    Example: toolcrib scripts list
+    """
     return run(partial(_list, read_config(config), as_json=as_json))
 
 
 @scripts.command()
 def show(name: Name, config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """Print a script as it was saved."""
+    """Print a script as it was saved.
+
+    Example: toolcrib scripts show report
+    """
     return run(partial(_show, read_config(config), _bare(name), as_json=as_json))
 
 
@@ -122,6 +142,8 @@ def run_script(
     """Run a script; print what it prints, and its value. What was done is told at the end.
 
     With --json, the result of its tool.
+
+    Example: toolcrib scripts run report project=WEB
     """
     chosen = stricter(read_config(config), read_only=read_only)
     given = [typed(each) for each in items or ()]
@@ -130,7 +152,10 @@ def run_script(
 
 @scripts.command()
 def remove(name: Name, config: ConfigFiles = None, as_json: AsJson = False) -> int:
-    """Delete a script."""
+    """Delete a script.
+
+    Example: toolcrib scripts remove report
+    """
     return run(partial(_remove, read_config(config), _bare(name), as_json=as_json))
 
 
@@ -167,7 +192,7 @@ async def _list(config: Config, *, as_json: bool) -> int:
         (each.name, each.language, effects[each.name], as_moment(each.saved_at), first_sentence(each.about))
         for each in found
     ]
-    print_table(("script", "language", "effect", "saved", "what it does"), rows)
+    print_table(("script", "language", "effect", "saved", "what it does"), rows, prose=(4,))
     for name, reason in broken.items():
         tell(f"{name} can't be used: {reason}")
     if not found and not broken:

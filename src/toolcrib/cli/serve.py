@@ -9,18 +9,22 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+from urllib.parse import urljoin
 
 import typer
 
 from toolcrib.cli.logs import log_warnings
-from toolcrib.cli.options import AsJson, AskAll, ConfigFiles, ReadOnly
+from toolcrib.cli.options import AsJson, AskAll, ConfigFiles, ReadOnly, SkillPaths
 from toolcrib.cli.session import read_config, small_model, stricter
-from toolcrib.cli.streams import print_json, tell
+from toolcrib.cli.streams import print_json, tell, typed
 from toolcrib.config import Config
 from toolcrib.errors import UsageError, shown
 
 if TYPE_CHECKING:
+    from toolcrib.console import Console
+    from toolcrib.crib import Crib
     from toolcrib.gateway import HttpOptions
+    from toolcrib.gateway.authenticator import Authenticator
 
 _PROFILES = ("discover", "all", "auto")
 _ADDRESS = "Give it as HOST:PORT, such as 127.0.0.1:8931; the host may be left out."
@@ -67,28 +71,31 @@ def serve(
     ] = False,
     read_only: ReadOnly = False,
     ask_all: AskAll = False,
+    skill: SkillPaths = None,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
     """Be one MCP server in place of all configured ones, on standard input and output.
 
     A client is given this command in place of its own servers. With --http --json, the document is the URL.
+
+    Example: toolcrib serve --http 127.0.0.1:8931
     """
     log_warnings()
     if profile not in {None, *_PROFILES}:
         raise UsageError(f"There is no profile {shown(str(profile), 60)}.", hint=f"Use {', '.join(_PROFILES)}.")
     narrow = partial(_as_asked, profile=profile, read_only=read_only, ask_all=ask_all)
+    skills = [typed(path) for path in skill or ()]
     if http is None:
-        _serve_stdio(
-            config, narrow, as_json=as_json, misplaced=bool(allow_host or allow_origin or allow_unauthenticated)
-        )
+        misplaced = bool(allow_host or allow_origin or allow_unauthenticated)
+        _serve_stdio(config, narrow, skills, as_json=as_json, misplaced=misplaced)
     else:
         options: HttpOptions = {
             "allowed_hosts": allow_host or (),
             "allowed_origins": allow_origin or (),
             "allow_unauthenticated": allow_unauthenticated,
         }
-        _serve_http(http, options, config, narrow, as_json=as_json)
+        _serve_http(http, options, config, narrow, skills, as_json=as_json)
     return 0
 
 
@@ -100,7 +107,12 @@ def _as_asked(config: Config, *, profile: str | None, read_only: bool, ask_all: 
 
 
 def _serve_stdio(
-    files: Sequence[Path] | None, narrow: Callable[[Config], Config], *, as_json: bool, misplaced: bool
+    files: Sequence[Path] | None,
+    narrow: Callable[[Config], Config],
+    skills: Sequence[str],
+    *,
+    as_json: bool,
+    misplaced: bool,
 ) -> None:
     if as_json:
         raise UsageError(
@@ -113,7 +125,7 @@ def _serve_stdio(
         from toolcrib.gateway import run_stdio
     if sys.stdin is not None and sys.stdin.isatty():
         tell(_waiting(config, files or ()))
-    run_stdio(config, small_model=small_model(config))
+    run_stdio(config, small_model=small_model(config), skills=skills)
 
 
 def _serve_http(
@@ -121,21 +133,42 @@ def _serve_http(
     options: "HttpOptions",
     files: Sequence[Path] | None,
     narrow: Callable[[Config], Config],
+    skills: Sequence[str],
     *,
     as_json: bool,
 ) -> None:
     host, port = _parse_address(address)
     with _uncollected():
         config = narrow(read_config(files))
-        from toolcrib.gateway import run_http
+        from toolcrib.console import CONSOLE_PATH, Console
+        from toolcrib.gateway import is_loopback, run_http
+
+    consoles: list[Console] = []
+
+    def console(crib: "Crib", authenticator: "Authenticator") -> Console:
+        consoles.append(Console(crib, authenticator, links=is_loopback(host)))
+        return consoles[0]
 
     def on_ready(url: str) -> None:
         if as_json:
             print_json({"url": url})
             sys.stdout.flush()
-        tell(f"Serving {_servers(config)} at {url}; Ctrl-C ends it.")
+        told = f"Serving {_servers(config)} at {url}; Ctrl-C ends it."
+        tell("\n".join([told, *(_door(each, url) for each in consoles)]))
 
-    run_http(config, host, port, on_ready=on_ready, small_model=small_model(config), **options)
+    if config.settings.http.console:
+        options["beside"] = {CONSOLE_PATH: console}
+    run_http(config, host, port, on_ready=on_ready, small_model=small_model(config), skills=skills, **options)
+
+
+def _door(console: "Console", url: str) -> str:
+    """Where the console is, for whoever started the server."""
+    from toolcrib.console import CONSOLE_PATH, entry_link
+
+    at = f"{urljoin(url, CONSOLE_PATH)}"
+    if not console.doorkeeper.links:
+        return f"The console is at {at}; principals that have a role there sign in with their token."
+    return f"The console opens once with {entry_link(at, console.doorkeeper.new_key())}"
 
 
 @contextmanager

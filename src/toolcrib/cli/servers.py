@@ -1,12 +1,13 @@
 """`toolcrib servers`: what is known of the configured servers; and the commands that add and switch them."""
 
+from collections.abc import Sequence
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from toolcrib.cli import completing
 from toolcrib.cli.adding import add, remove
 from toolcrib.cli.available import search
 from toolcrib.cli.changing import accept, changes
@@ -20,7 +21,8 @@ from toolcrib.cli.switching import disable, enable
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
-from toolcrib.errors import StoreError, UsageError, shown
+from toolcrib.errors import StoreError
+from toolcrib.schema import UnknownServerError
 
 if TYPE_CHECKING:
     from toolcrib.crib import Crib
@@ -31,6 +33,8 @@ _LAST_LINES = 5
 _ABOUT = """List the configured servers, add others, and switch them on and off.
 
 Without a command, or with the name of a server in its place, it is `show`.
+
+Example: toolcrib servers --refresh
 """
 
 
@@ -45,7 +49,12 @@ servers = typer.Typer(cls=_ShowUnlessTold, rich_markup_mode=None, help=_ABOUT, s
 
 @servers.command()
 def show(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="Only this server.", show_default=False)] = None,
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Only these servers.", show_default=False, autocompletion=completing.servers
+        ),
+    ] = None,
     refresh: Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")] = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
@@ -54,8 +63,10 @@ def show(
 
     What is told was stored when a server was listed last, or is told by another Toolcrib that runs it; nothing
     is started without --refresh.
+
+    Example: toolcrib servers show tickets --refresh
     """
-    return run(partial(_servers, read_config(config), name, refresh=refresh, as_json=as_json))
+    return run(partial(_servers, read_config(config), names or (), refresh=refresh, as_json=as_json))
 
 
 servers.command("search")(search)
@@ -69,21 +80,23 @@ servers.command("login")(login)
 servers.command("logout")(logout)
 
 
-async def _servers(config: Config, name: str | None, *, refresh: bool, as_json: bool) -> int:
+async def _servers(config: Config, names: Sequence[str], *, refresh: bool, as_json: bool) -> int:
     async with open_crib(config, lists=True) as crib:
         known = crib.servers
-        if name is not None:
-            known = [_named(known, name)]
+        if names:
+            wanted = {_named(known, name).id for name in names}
+            known = [each for each in known if each.id in wanted]
         if not refresh:
             known = await _with_running(crib, known)
         else:
             fresh = await list_anew(crib, [each.id for each in known if each.state != "disabled"])
             by_id = {each.id: each for each in fresh}
             known = [by_id.get(each.id, each) for each in known]
+        hidden = _hidden(crib)
     if as_json:
-        print_json({"servers": [each.to_json() for each in known]})
+        print_json({"servers": [{**each.to_json(), "hidden": hidden.get(each.id, 0)} for each in known]})
     elif known:
-        _print(known, refreshed=refresh)
+        _print(known, hidden, refreshed=refresh)
     else:
         print_text("No servers are configured.")
     return FAILED if refresh and any(each.in_trouble for each in known) else 0
@@ -97,43 +110,52 @@ async def _with_running(crib: "Crib", known: "list[ServerStatus]") -> "list[Serv
         warn(str(error))
         return known
     return [
-        replace(each, state=other.state, reason=other.reason, pid=other.pid)
-        if each.state == "dormant" and (other := running.get(each.id)) is not None
+        replace(each, state=other.state, reason=other.reason, output=(), pid=other.pid)
+        if each.state != "disabled" and (other := running.get(each.id)) is not None and other.state != "dormant"
         else each
         for each in known
     ]
+
+
+def _hidden(crib: "Crib") -> dict[str, int]:
+    """How many tools of each server can't be used here, since the configuration or the rules hide them."""
+    visible = crib.visible()
+    counts = {id_: sum(key not in visible for key in crib.registry.keys(id_)) for id_ in crib.registry.servers}
+    return {server: count for server, count in counts.items() if count}
 
 
 def _named(known: "list[ServerStatus]", name: str) -> "ServerStatus":
     for each in known:
         if name in {each.id, each.key}:
             return each
-    ids = [each.id for each in known]
-    near = get_close_matches(name, ids)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"The configured ones: {', '.join(ids) or 'none'}."
-    raise UsageError(f"There is no server {shown(name)}.", hint=hint)
+    raise UnknownServerError(name, [each.id for each in known])
 
 
-def _print(known: "list[ServerStatus]", *, refreshed: bool) -> None:
+def _print(known: "list[ServerStatus]", hidden: dict[str, int], *, refreshed: bool) -> None:
+    some = any(each.id in hidden for each in known)
     print_table(
-        ("server", "state", "protocol", "tools", "about"),
+        ("server", "state", "protocol", "tools", *(["hidden"] if some else []), "about"),
         [
             (
                 each.id,
                 each.state,
                 each.protocol_version or "-",
-                "-" if each.tools is None else str(each.tools),
+                "-" if each.tools is None else str(each.tools - hidden.get(each.id, 0)),
+                *([str(hidden.get(each.id, "-"))] if some else []),
                 each.description,
             )
             for each in known
         ],
-        numbers=(3,),
+        numbers=(3, 4) if some else (3,),
+        prose=(5,) if some else (4,),
     )
     for each in known:
         if each.in_trouble:
             print_text()
             print_styled((each.reason, "red"))
-            for line in each.output[-_LAST_LINES:]:
-                print_styled((line, "dim"), indent=2)
+            lines = each.output[-_LAST_LINES:]
+            if len(lines) > 1 or not each.reason.endswith(tuple(lines)):  # the reason may end with the only one
+                for line in lines:
+                    print_styled((line, "dim"), indent=2)
     if not refreshed and any(each.tools is None and each.state == "dormant" for each in known):
         tell("Some were never listed; toolcrib servers --refresh does it, or says why not.")

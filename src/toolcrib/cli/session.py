@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib.cli.begin import how_to_begin
 from toolcrib.cli.logs import keep_logs_quiet, keep_out
-from toolcrib.cli.streams import tell, warn
+from toolcrib.cli.streams import tell, typed, warn
 from toolcrib.config import Config, Settings, load_config, starts_itself, user_config_dir
 from toolcrib.errors import ConfigError, UnknownToolError, shown
 
@@ -108,6 +108,19 @@ def open_crib(
     return crib
 
 
+async def use_skills(crib: "Crib", paths: Sequence[str] | None) -> None:
+    """Use the skills that `--skill` named, and tell what of their servers and tools is not there.
+
+    Raises:
+        SkillError: One can't be used.
+        DeniedError: The policy hides one.
+    """
+    for path in paths or ():
+        used = await crib.use_skill(typed(path))
+        for name, why in used.missing.items():
+            tell(f"{used.skill.id} names {shown(name)}, which is not there: {why}")
+
+
 def small_model(config: Config) -> "SmallModel | None":
     """The small model of a configuration, or None; no part of any vendor is loaded where there is none.
 
@@ -153,6 +166,10 @@ async def find_tool(crib: "Crib", name: str) -> "Tool":
         only_reads = crib.config.settings.policy.read_only
         if only_reads and name in crib.registry and crib.effect(crib.registry.tool(name)) != "read":
             hint = f"Only what is known to read is there now; toolcrib policy explain {name} tells what is known."
+            raise UnknownToolError(error.name, error.candidates, hint=hint) from None
+        server = name.partition(".")[0]
+        if off := [each.id for each in crib.servers if each.state == "disabled" and server in {each.id, each.key}]:
+            hint = f"Server {off[0]} is disabled; toolcrib servers enable {off[0]} turns it on."
             raise UnknownToolError(error.name, error.candidates, hint=hint) from None
         unlisted = [each for each in crib.servers if each.tools is None and each.state != "disabled"]
         tell_left_out(unlisted, "looked into")

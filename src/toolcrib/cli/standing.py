@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from toolcrib import __version__
 from toolcrib.cli.session import open_crib, run
-from toolcrib.cli.streams import print_text
+from toolcrib.cli.streams import one_line, print_text
 from toolcrib.cli.tables import print_styled
 from toolcrib.clients import ClientFile, client_files
 from toolcrib.config import Config, load_config, starts_itself, user_config_dir
@@ -14,6 +14,9 @@ from toolcrib.errors import ConfigError, StoreError
 
 if TYPE_CHECKING:
     from toolcrib.servers import ServerStatus
+
+_MANY = 4
+"""From so many clients on, a command does not name each of them."""
 
 _FINISHED = (
     ("toolcrib search WORDS", "finds a tool"),
@@ -33,7 +36,9 @@ class _Standing:
 def standing() -> int:
     """Say where you stand and what comes next. Nothing is started."""
     found = _Standing()
-    files = [each for each in client_files() if each.error is None]
+    there = [*client_files()]
+    files = [each for each in there if each.error is None]
+    found.facts += [("left alone", f"{each.client.title}: {each.error.message}") for each in there if each.error]
     try:
         config = load_config(None)
     except ConfigError as error:
@@ -84,13 +89,16 @@ def _listed(servers: "Sequence[ServerStatus]") -> Iterator[tuple[str, str]]:
 def _of_clients(config: Config, files: Sequence[ClientFile], found: _Standing) -> None:
     """Which clients have Toolcrib, and which load servers themselves."""
     through = [each for each in files if any(server.is_toolcrib for server in each.servers)]
-    alone = [(each, count) for each in files if each not in through and (count := _own(each))]
+    alone = [(each, count) for each in files if each not in through and (count := len(_own(each)))]
     if through:
         found.facts.append(("clients", f"{_titles(through)} use{'s' if len(through) == 1 else ''} Toolcrib"))
+    for each in through:
+        if beside := _own(each):
+            found.facts.append(("clients", f"{each.client.title} still loads {', '.join(beside)} itself"))
     for each, count in alone:
         found.facts.append(("clients", f"{each.client.title} loads {_count(count, 'server')} itself"))
     if alone:
-        ids = " ".join(dict.fromkeys(each.client.id for each, _ in alone))
+        ids = " ".join(dict.fromkeys(each.client.id for each, _ in alone)) if len(alone) < _MANY else "--all"
         found.steps.append((f"toolcrib install {ids} --dry-run", "shows how Toolcrib would take their place"))
     elif not config.servers:
         found.steps.append(("toolcrib demo", "shows it at work, on servers that ship with it"))
@@ -99,8 +107,13 @@ def _of_clients(config: Config, files: Sequence[ClientFile], found: _Standing) -
         found.steps.append(("toolcrib install CLIENT", "puts Toolcrib into a client, such as claude-code"))
 
 
-def _own(file: ClientFile) -> int:
-    return sum(1 for each in file.servers if each.server is not None and not each.server.disabled)
+def _own(file: ClientFile) -> list[str]:
+    """The servers that a client loads beside Toolcrib, by their keys."""
+    return [
+        one_line(each.key)
+        for each in file.servers
+        if not each.is_toolcrib and each.server is not None and not each.server.disabled
+    ]
 
 
 def _titles(files: Sequence[ClientFile]) -> str:
@@ -115,11 +128,11 @@ def _count(number: int, word: str) -> str:
 def _print(found: _Standing) -> None:
     print_styled((f"toolcrib {__version__}", "bold"))
     for about, fact in found.facts:
-        print_text(f"  {about + ':':14} {fact}")
+        print_styled(f"{about + ':':14} {fact}", indent=2)
     print_text()
     print_text("Next:")
     for command, does in found.steps or _FINISHED:
         print_styled((command, "bold"), indent=2)
-        print_text(f"    {does}")
+        print_styled(does, indent=4)
     print_text()
     print_text("toolcrib --help lists all commands.")

@@ -219,11 +219,12 @@ await tickets.add_comment(ticket="WEB-99", author="noor", body=f"see note {note[
 
 def _example(crib: Crib, costs: Costs) -> Tool:
     """A tool that shows the most: one that may be called if there is any, of the largest server else."""
-    harmless = next((tool for tool in crib.registry.tools() if _harmless(tool)), None)
+    known = crib.known_tools()
+    harmless = next((tool for tool in known if _harmless(tool)), None)
     if harmless is not None:
         return harmless
     largest = max(costs.servers, key=lambda server: costs.servers[server])
-    return next(crib.registry.tools(largest))
+    return next(tool for tool in known if tool.server == largest)
 
 
 def _harmless(tool: Tool) -> bool:

@@ -24,38 +24,38 @@ def tokens(
 
     Without it, a client sends name, description and input schema of every tool with every request. Servers
     that were never listed are started once and listed.
+
+    Example: toolcrib tokens --top 20
     """
     return run(partial(_tokens, read_config(config), top, as_json=as_json))
 
 
 async def _tokens(config: Config, top: int, *, as_json: bool) -> int:
     async with open_crib(config, lists=True) as crib:
-        await list_anew(crib, [each.id for each in crib.servers if each.tools is None and each.state == "dormant"])
+        await list_anew(crib, [each.id for each in crib.servers if each.tools is None and each.state != "disabled"])
         with progress("Counting tokens"):
             costs = await count_costs(crib)
         uncounted = [each for each in crib.servers if each.tools is None and each.state != "disabled"]
-        sizes = {each.id: each.tools or 0 for each in crib.servers}
     heaviest = sorted(costs.tools.items(), key=lambda item: -item[1])[:top]
     if as_json:
         failed = {each.id: each.reason for each in uncounted}
         print_json({**costs.to_json(), "heaviest": dict(heaviest), "uncounted": failed})
     else:
-        _print(costs, sizes, heaviest)
+        _print(costs, heaviest)
     tell_left_out(uncounted, "counted")
     return 0 if costs.tools or not uncounted else FAILED
 
 
-def _print(costs: Costs, sizes: dict[str, int], heaviest: list[tuple[str, int]]) -> None:
+def _print(costs: Costs, heaviest: list[tuple[str, int]]) -> None:
     if not costs.tools:
         print_text("There are no tools to count.")
+        _print_hidden(costs)
         return
+    sizes = costs.sizes
     by_server = sorted(costs.servers.items(), key=lambda item: -item[1])
     print_table(
         ("server", "tools", "tokens", "average"),
-        [
-            (server, f"{sizes[server]:,}", f"{count:,}", f"{count / max(1, sizes[server]):,.0f}")
-            for server, count in by_server
-        ],
+        [(server, f"{sizes[server]:,}", f"{count:,}", f"{count / sizes[server]:,.0f}") for server, count in by_server],
         numbers=(1, 2, 3),
     )
     if heaviest:
@@ -69,7 +69,15 @@ def _print(costs: Costs, sizes: dict[str, int], heaviest: list[tuple[str, int]])
     )
     print_styled("Toolcrib's constant tools in their place:  ", (f"{costs.surface:,} tokens", "bold"))
     print_styled(verdict(costs))
+    _print_hidden(costs)
     print_styled((f"Counted by {costs.counter}.", "dim"))
+
+
+def _print_hidden(costs: Costs) -> None:
+    if costs.hidden:
+        count = "1 tool" if len(costs.hidden) == 1 else f"{len(costs.hidden):,} tools"
+        tokens = sum(costs.hidden.values())
+        print_styled(f"Not counted, since `allow`, `deny` or the rules hide them: {count} with {tokens:,} tokens.")
 
 
 def verdict(costs: Costs) -> str:

@@ -2,14 +2,14 @@
 
 import sys
 import traceback
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
 
 import typer
 
 from toolcrib.cli.logs import clean
 from toolcrib.cli.streams import print_json, tell
-from toolcrib.errors import ToolcribError, UnknownToolError
+from toolcrib.errors import ToolcribError, UnknownToolError, UsageError, shown
 from toolcrib.redact import without_known
 
 FAILED = 1
@@ -19,7 +19,14 @@ MISUSED = 2
 """Exit code: it was asked for wrongly, or the configuration can't be used."""
 
 _COMMAND_OPTIONS = {"--config", "-c", "--json"}
-_MISUSE_CODES = {"usage", "config_invalid", "tool_unknown", "name_ambiguous", "arguments_invalid"}
+_MISUSE_CODES = {
+    "config_invalid",
+    "tool_unknown",
+    "name_ambiguous",
+    "arguments_invalid",
+    "skill_unknown",
+    "skill_unusable",
+}
 
 
 def report(error: Exception, *, as_json: bool, debug: bool) -> int:
@@ -64,13 +71,37 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
+def _in_plain_words(error: typer.TyperException) -> str:
+    """What is wrong with the words of a command, also where pydantic found it."""
+    problems: Sequence[Mapping[str, Any]] = getattr(error.__cause__, "errors", list[Any])()
+    if not problems:
+        return error.format_message()
+    problem = problems[0]
+    bounds: Mapping[str, Any] = problem.get("ctx") or {}
+    match str(problem["type"]).partition("_")[0], problem["type"]:
+        case "int", _:
+            plain = f"{shown(str(problem['input']), 60)} is not a whole number."
+        case "float", _:
+            plain = f"{shown(str(problem['input']), 60)} is not a number."
+        case _, "greater_than_equal":
+            plain = f"it must be at least {bounds['ge']}."
+        case _, "less_than_equal":
+            plain = f"it must be at most {bounds['le']}."
+        case _:
+            plain = str(problem["msg"]).removeprefix("Value error, ")  # pydantic's mark of our own words
+    error.message = plain
+    return error.format_message()
+
+
 def _told(error: BaseException) -> tuple[str, str, dict[str, object], int]:
     """Message, hint, the error as JSON, and the exit code."""
     if isinstance(error, ToolcribError):
         hint = error.hint
         if isinstance(error, UnknownToolError) and (hint or "").startswith("search_tools"):  # a model's word for it
             hint = "toolcrib search finds tools from words that describe them."
-        code = MISUSED if error.code in _MISUSE_CODES else FAILED
+        elif error.code == "skill_unknown" and hint.startswith("search_tools"):
+            hint = "toolcrib search lists the skills that there are."
+        code = MISUSED if isinstance(error, UsageError) or error.code in _MISUSE_CODES else FAILED
         return error.message, hint, {**error.to_json(), **({"hint": hint} if hint else {})}, code
     if isinstance(error, typer.TyperException):
         context: typer.Context | None = getattr(error, "ctx", None)
@@ -78,7 +109,8 @@ def _told(error: BaseException) -> tuple[str, str, dict[str, object], int]:
         hint = f"See: {path} --help"
         if path == "toolcrib" and context and getattr(error, "option_name", None) in _COMMAND_OPTIONS:
             hint = "Options of a command stand after it: toolcrib COMMAND --config FILE --json"
-        message = error.format_message().replace("Value error, ", "")  # pydantic's mark of our own words
+        message = _in_plain_words(error)
+        message = message if message.endswith((".", "?", "!")) else f"{message}."
         return message, hint, {"code": "usage", "message": message, "hint": hint}, MISUSED
     if isinstance(error, OSError) and error.strerror:
         place = f" {error.filename}:" if error.filename else ""

@@ -1,20 +1,21 @@
 """`toolcrib uninstall`: a client's file as it was before Toolcrib came into it."""
 
-from pathlib import Path
+from collections.abc import Iterable
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from toolcrib.cli.agreeing import agreed
-from toolcrib.cli.clientfiles import usual_file
+from toolcrib.cli.clientfiles import each_or_why, print_diffs, usual_file
 from toolcrib.cli.import_ import ClientFileOption, ClientNames, DryRun, Yes
 from toolcrib.cli.install import AllClients
 from toolcrib.cli.options import AsJson, ConfigFiles
-from toolcrib.cli.streams import print_json, print_text, tell
+from toolcrib.cli.streams import one_line, print_json, print_text, tell
 from toolcrib.cli.troubles import FAILED
-from toolcrib.clients import Change, Client, Installations, client
-from toolcrib.config import user_state_dir
-from toolcrib.errors import ToolcribError, UsageError
+from toolcrib.clients import Candidate, Change, Installations, client, plan_import, read_client_file
+from toolcrib.config import Config, user_state_dir
+from toolcrib.errors import UsageError
 
 
 def uninstall(
@@ -25,8 +26,12 @@ def uninstall(
         bool,
         typer.Option(
             "--keep-changes",
-            help="Where the file has changed since: take Toolcrib out, put the servers back, keep the rest.",
+            help="Where the servers have changed since: take Toolcrib out, put them back, keep the rest.",
         ),
+    ] = False,
+    restore: Annotated[
+        bool,
+        typer.Option("--restore", help="Whatever has changed since: the file as it was, byte for byte."),
     ] = False,
     dry_run: DryRun = False,
     yes: Yes = False,
@@ -35,15 +40,18 @@ def uninstall(
 ) -> int:
     """Give a client its own servers back.
 
-    Its file becomes what it was before `toolcrib install`, byte for byte. Where it has changed since, it is left
-    alone, unless you say --keep-changes. What was imported stays in Toolcrib's configuration, which is neither read nor
-    changed.
+    Its file becomes what it was before `toolcrib install`, byte for byte. Where it has changed elsewhere since, its
+    servers become what they were, and the rest stays. Where the servers themselves have changed, it is left alone,
+    unless you say --keep-changes or --restore; a copy of what the file then no longer holds is kept. What was
+    imported stays in Toolcrib's configuration, which is neither read nor changed.
 
     Example: toolcrib uninstall cursor
     """
     installations = Installations(user_state_dir())
     if everywhere == bool(clients) or (file is not None and len(clients or ()) != 1):
         raise UsageError("Name the clients, or say --all; a file belongs to one client.")
+    if keep_changes and restore:
+        raise UsageError("--keep-changes and --restore exclude each other.")
     if everywhere:
         wanted = installations.known()
     elif file is not None:
@@ -52,19 +60,30 @@ def uninstall(
         named = [client(name) for name in dict.fromkeys(clients or ())]
         places = installations.known()
         wanted = [at for each in named for at in [p for p in places if p[0] == each] or [(each, usual_file(each))]]
-    changes, failures = _planned(installations, wanted, keep_changes=keep_changes)
+    plan = partial(installations.plan_removal, keep_changes=keep_changes, restore=restore)
+    changes, failures = each_or_why(wanted, lambda at: plan(*at))
+    if dry_run and not as_json:
+        print_diffs(changes, _servers_of(changes))
     if changes and not dry_run:
         names = ", ".join(str(each.path) for each in changes)
-        if not yes and not agreed(f"Take Toolcrib out of {names}?", "Nothing was changed: somebody has to agree."):
+        if not yes and not agreed(f"Take Toolcrib out of {names}?", "Nothing was changed"):
             tell("Nothing was changed.")
             return FAILED
-        for each in changes:
-            installations.uninstall(each)
+        done, unchanged = each_or_why(changes, lambda change: _removed(installations, change))
+        changes, failures = done, failures + unchanged
     if as_json:
         print_json(
             {
                 "changes": [
-                    {"client": each.client.id, "file": str(each.path), "back": sorted(each.taken)} for each in changes
+                    {
+                        "client": each.client.id,
+                        "file": str(each.path),
+                        "back": sorted(each.taken),
+                        "partial": each.is_partial,
+                        "restored": each.is_restored,
+                        "kept": str(each.kept) if each.kept else None,
+                    }
+                    for each in changes
                 ],
                 "done": bool(changes) and not dry_run,
                 "left": [each.to_json() for each in failures],
@@ -72,9 +91,7 @@ def uninstall(
         )
     else:
         for each in changes:
-            verb = "is" if len(each.taken) == 1 else "are"
-            back = f"; back {verb} {', '.join(sorted(each.taken))}" if each.taken else ""
-            print_text(f"{each.path} {'would be' if dry_run else 'is'} without Toolcrib{back}.")
+            print_text(_done(each, be="would be" if dry_run else "is"))
         if not changes and not failures:
             print_text("Toolcrib is in no client's file.")
     for each in failures:
@@ -82,17 +99,26 @@ def uninstall(
     return FAILED if failures else 0
 
 
-def _planned(
-    installations: Installations, wanted: list[tuple[Client, Path]], *, keep_changes: bool
-) -> tuple[list[Change], list[ToolcribError]]:
-    """What would change, and what is wrong with the other files: one that can't be given back harms no other."""
-    changes: list[Change] = []
-    failures: list[ToolcribError] = []
-    for each, path in wanted:
-        try:
-            changes.append(installations.plan_removal(each, path, keep_changes=keep_changes))
-        except ToolcribError as error:
-            if len(wanted) == 1:
-                raise
-            failures.append(error)
-    return changes, failures
+def _removed(installations: Installations, change: Change) -> Change:
+    installations.uninstall(change)
+    return change
+
+
+def _done(change: Change, *, be: str) -> str:
+    """What became of one file, or would."""
+    if change.is_none:
+        return f"{change.path} is without Toolcrib already, and stays as it is."
+    verb = "is" if len(change.taken) == 1 else "are"
+    back = f"; back {verb} {', '.join(map(one_line, sorted(change.taken)))}" if change.taken else ""
+    rest = " It had changed since, and all but its servers stays as it is now." if change.is_partial else ""
+    if change.is_restored:
+        rest = " It had changed since, and is what it was before Toolcrib."
+    copied = "What it was until now" if change.is_restored else "What it was before Toolcrib"
+    kept = f" {copied} {be} kept in {change.kept}." if change.kept else ""
+    return f"{change.path} {be} without Toolcrib{back}.{rest}{kept}"
+
+
+def _servers_of(changes: Iterable[Change]) -> list[Candidate]:
+    """All servers that files have or would have, to know their secrets by."""
+    sides = [(each, data) for each in changes for data in (each.before, each.after) if data is not None]
+    return plan_import([read_client_file(each.client, each.path, data=data) for each, data in sides], Config(), {})

@@ -1,7 +1,7 @@
 """The clients that people use MCP servers with: their files found, read, taken over and given back."""
 
 from toolcrib.clients.finding import ClientFile, ClientServer, client_files, read_client_file
-from toolcrib.clients.importing import Candidate, Imports, import_servers, plan_import
+from toolcrib.clients.importing import Candidate, Imports, import_servers, move_secrets, plan_import
 from toolcrib.clients.installing import Change, Installations, entry_for
 from toolcrib.clients.known import CLIENTS, Client, Machine, client
 
@@ -19,6 +19,7 @@ __all__ = [
     "client_files",
     "entry_for",
     "import_servers",
+    "move_secrets",
     "plan_import",
     "read_client_file",
 ]

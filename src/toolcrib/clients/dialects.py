@@ -98,7 +98,7 @@ def _goose(entry: Mapping[str, Any]) -> Translated:
     options = {"timeout": _seconds(entry, "timeout"), "allow": entry.get("available_tools") or None}
     note = ""
     if unset := [name for name in keys if name not in _table(entry, "envs")]:
-        note = f"Goose keeps {', '.join(unset)} to itself: set it where Toolcrib runs"
+        note = f"Goose keeps {', '.join(unset)} in a store of its own, which Toolcrib does not read"
     off = entry.get("enabled") is False
     return Translated(_complete(made, env, _table(entry, "headers"), options, off=off), note)
 

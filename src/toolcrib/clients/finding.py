@@ -84,20 +84,23 @@ def _of_project(client: Client, machine: Machine, project: Path) -> Iterator[Cli
                 yield file
 
 
-def read_client_file(client: Client, path: Path, root: tuple[str, ...] | None = None) -> ClientFile:
+def read_client_file(
+    client: Client, path: Path, root: tuple[str, ...] | None = None, *, data: bytes | None = None
+) -> ClientFile:
     """The servers of one file.
 
     Args:
         client: Whose it is.
         path: The file.
         root: The path of keys to the servers; the client's usual one by default.
+        data: What it would hold; by default what it holds.
 
     Returns:
         What stands in it; what is wrong with the file is its `error`.
     """
     keys = root or (client.root,)
     try:
-        data = read_bytes(path) or b""
+        data = (read_bytes(path) if data is None else data) or b""
         entries = read_servers(data, client.format, keys, str(path))
         inputs = _inputs(data, client, path)
     except ConfigError as error:

@@ -2,20 +2,20 @@
 
 import json
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, cast
 
 from toolcrib.clients.finding import ClientFile, ClientServer
 from toolcrib.clients.known import Client
-from toolcrib.config import Config, ServerConfig, Variables
-from toolcrib.config.edit import add_entries
+from toolcrib.clients.written import WrittenSecret, without_secrets, written_secrets
+from toolcrib.config import Config, Input, ServerConfig, Variables, known_inputs
+from toolcrib.config.edit import add_entries, backup_of, change_entry
 from toolcrib.config.entry import parse_entry
 from toolcrib.config.jsonc import parse_document
 from toolcrib.errors import ConfigError
 from toolcrib.files import write_whole
-from toolcrib.redact import looks_secret
 
 State = Literal["new", "renamed", "known", "same", "toolcrib", "left", "broken"]
 """What becomes of a server: it is new, new under another key since its own is taken, there already, the same as
@@ -37,8 +37,8 @@ class Candidate:
         entry: The entry to write.
         identity: What tells it from other servers: the entry's hash.
         note: What its user should know; empty when there is nothing to say.
-        unset: What has no value yet, one sentence each.
-        secrets: The fields that hold a secret written out, such as `env.API_KEY`.
+        unset: What has no value yet, and how it gets one.
+        secrets: The secrets that stand in the entry, written out.
         inputs: VS Code's `inputs` that it refers to.
     """
 
@@ -51,7 +51,7 @@ class Candidate:
     identity: str = ""
     note: str = ""
     unset: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
+    secrets: tuple[WrittenSecret, ...] = ()
     inputs: tuple[Mapping[str, Any], ...] = ()
 
     @property
@@ -77,6 +77,7 @@ def plan_import(
     taken = {key: each.config_hash for key, each in config.servers.items()}
     known = {identity: key for key, identity in taken.items()}
     known |= {identity: key for identity, key in imported.items() if key in taken}
+    inputs = dict(config.inputs)
     made: dict[str, str] = {}
     candidates: list[Candidate] = []
     for file in files:
@@ -89,6 +90,7 @@ def plan_import(
                     found = replace(found, state="known", into=known[found.identity])
                 else:
                     key = _free(found, taken)
+                    found = _with_own_inputs(found, inputs, variables or Variables())
                     found = replace(found, into=key, state="new" if key == found.key else "renamed")
                     taken[key] = found.identity
                     made[found.identity] = key
@@ -108,20 +110,20 @@ def _candidate(file: ClientFile, server: ClientServer, variables: Variables) -> 
     placed, _ = parse_entry(server.key, entry, None)
     written = json.dumps(entry)
     inputs = tuple(each for each in file.inputs if f"{_INPUT}{each.get('id')}}}" in written)
-    asked = replace(variables, keyring=_given, ask=_given)
+    asked = replace(variables, keyring=_given, inputs=known_inputs(inputs))
     return replace(
         blank,
         state="new",
         entry=entry,
         identity=placed.config_hash,
-        unset=tuple(error.message for error in placed.unfilled(asked)),
-        secrets=tuple(_secrets(placed)),
+        unset=tuple(str(error).removeprefix(f"{server.key}, ") for error in placed.unfilled(asked)),
+        secrets=tuple(written_secrets(placed)),
         inputs=inputs,
     )
 
 
 def _given(_: object) -> str:
-    """Stands for what the keyring holds and users answer: neither is asked only to show a plan."""
+    """Stands for what the keyring holds: it is not unlocked only to show a plan."""
     return "-"
 
 
@@ -148,22 +150,54 @@ def _with_workspace(value: Any, folder: str) -> Any:
     return value
 
 
-def _secrets(server: ServerConfig) -> Iterable[str]:
-    for field, table in (("env", server.env), ("headers", server.headers)):
-        for name, value in table.items():
-            if value.strip() and looks_secret(name) and "${" not in value:
-                yield f"{field}.{name}"
+def _with_own_inputs(found: Candidate, taken: dict[str, Input], variables: Variables) -> Candidate:
+    """The candidate, with its inputs under other ids where others are called so: they would share one value.
+
+    Args:
+        found: A server that is new.
+        taken: The inputs that are there, by id; grows by its own.
+        variables: Where values of variables come from.
+    """
+    own: list[Mapping[str, Any]] = []
+    entry = found.entry
+    unset = found.unset
+    for each in found.inputs:
+        parsed = next(iter(known_inputs([each]).values()), None)
+        if parsed is None:  # its id is no text
+            continue
+        other = {name for name, there in taken.items() if there != replace(parsed, id=name)}
+        name = _free_name(parsed.id, found.client, other)
+        taken[name] = replace(parsed, id=name)
+        own.append({**each, "id": name})
+        if name != parsed.id:
+            entry = _with_input(entry, f"{_INPUT}{parsed.id}}}", f"{_INPUT}{name}}}")
+    if entry is not found.entry:
+        placed, _ = parse_entry(found.key, cast("Mapping[str, Any]", entry), None)
+        asked = replace(variables, keyring=_given, inputs=taken)
+        unset = tuple(str(error).removeprefix(f"{found.key}, ") for error in placed.unfilled(asked))
+    return replace(found, entry=entry, inputs=tuple(own), unset=unset)
+
+
+def _with_input(value: Any, old: str, new: str) -> Any:
+    if isinstance(value, str):
+        return value.replace(old, new)
+    if isinstance(value, Mapping):
+        return {key: _with_input(each, old, new) for key, each in cast("Mapping[str, Any]", value).items()}
+    if isinstance(value, list):
+        return [_with_input(each, old, new) for each in cast("list[Any]", value)]
+    return value
 
 
 def _free(found: Candidate, taken: Mapping[str, str]) -> str:
     """The server's key, or one made of it and the client's where another server has it."""
-    if found.key not in taken:
-        return found.key
-    key = f"{found.key}-{found.client.id}"
-    number = 2
-    while key in taken:
-        key, number = f"{found.key}-{found.client.id}-{number}", number + 1
-    return key
+    return _free_name(found.key, found.client, taken)
+
+
+def _free_name(name: str, client: Client, taken: Container[str]) -> str:
+    free, number = name, 2
+    while free in taken:
+        free, number = (f"{name}-{client.id}", number) if free == name else (f"{name}-{client.id}-{number}", number + 1)
+    return free
 
 
 class Imports:
@@ -211,20 +245,38 @@ def import_servers(
     Raises:
         ToolcribError: The file can't be written, or has such a key.
     """
-    entries = {each.into: _without_secrets(each, keep_secret) for each in chosen}
+    entries = {
+        each.into: dict(each.entry or {})
+        if keep_secret is None
+        else without_secrets(each.entry or {}, each.secrets, each.into, keep_secret)
+        for each in chosen
+    }
     inputs = {str(entry.get("id")): entry for each in chosen for entry in each.inputs}
     backup = add_entries(to, entries, [*inputs.values()])
     imports.add(chosen)
     return backup
 
 
-def _without_secrets(each: Candidate, keep_secret: Callable[[str, str], None] | None) -> Mapping[str, Any]:
-    entry = dict(each.entry or {})
-    if keep_secret is None:
-        return entry
-    for place in each.secrets:
-        field, _, name = place.partition(".")
-        kept = f"{each.into}/{name}"
-        keep_secret(kept, str(entry[field][name]))
-        entry[field] = {**entry[field], name: f"${{keyring:{kept}}}"}
-    return entry
+def move_secrets(known: Candidate, to: Path, imports: Imports, keep_secret: Callable[[str, str], None]) -> Path | None:
+    """Move the secrets that stand in the entry of a server that is there already out of Toolcrib's own file.
+
+    Args:
+        known: The server; its key in the file is `into`.
+        to: The file.
+        imports: Remembers it, since the entry is another one afterwards.
+        keep_secret: Puts a secret into the keyring under a name.
+
+    Returns:
+        The copy that an earlier change of the file has left, which may still hold the secrets; None if there is none.
+
+    Raises:
+        ToolcribError: The file can't be written, or the keyring takes nothing; the file stays as it is then.
+    """
+
+    def change(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+        secrets = written_secrets(parse_entry(known.into, entry, to)[0])
+        return without_secrets(entry, secrets, known.into, keep_secret)
+
+    change_entry(to, known.into, change)
+    imports.add([known])
+    return earlier if (earlier := backup_of(to)).exists() else None

@@ -1,5 +1,6 @@
 """Putting Toolcrib in place of servers in a client's file, and taking it out again."""
 
+import errno
 import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
@@ -10,12 +11,16 @@ from typing import Any, cast
 
 from toolcrib.clients.documents import read_bytes, read_servers, with_servers
 from toolcrib.clients.known import Client, client
+from toolcrib.clients.restoring import Versions
 from toolcrib.config.encoding import decoded
 from toolcrib.errors import ConfigError, UsageError
 from toolcrib.files import write_whole
 
 KEY = "toolcrib"
 """The key of Toolcrib's own entry in a client's file."""
+
+_RESTORE = "--restore gives it back as it was before Toolcrib, and keeps a copy of what it is now."
+_CHOICE = f"--keep-changes takes Toolcrib out, puts the earlier servers back and keeps all else; {_RESTORE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,10 @@ class Change:
         before: What it holds; None where there is none yet.
         after: What it would hold; None where it would be removed.
         taken: The servers that Toolcrib stands for, as written, by key.
+        is_partial: Whether the file had changed since Toolcrib came, so that only its servers become what they were.
+        is_restored: Whether the file had changed since, and would still become what it was before Toolcrib.
+        kept: Where `keeps` is put.
+        keeps: What would be lost else: what the file was before Toolcrib, or what it is where that is restored.
     """
 
     client: Client
@@ -35,6 +44,10 @@ class Change:
     before: bytes | None
     after: bytes | None
     taken: Mapping[str, Any]
+    is_partial: bool = False
+    is_restored: bool = False
+    kept: Path | None = None
+    keeps: bytes | None = None
 
     @property
     def is_none(self) -> bool:
@@ -57,6 +70,7 @@ class _Record:
         written: The hash of what was written.
         existed: Whether there was a file before.
         taken: The servers that were taken out, as written, by key.
+        original: The hash of what the file was before; empty where an earlier version of Toolcrib installed it.
     """
 
     client: str
@@ -64,6 +78,7 @@ class _Record:
     written: str
     existed: bool
     taken: dict[str, Any]
+    original: str = ""
 
 
 class Installations:
@@ -104,7 +119,8 @@ class Installations:
             The copy of the file as it was before; None for a new file.
 
         Raises:
-            ConfigError: The file has changed since, can't be written, or is write-protected.
+            ConfigError: The file has changed since, can't be written, or is write-protected; nothing is installed
+                then.
         """
         self._unchanged(change)
         earlier = self._record(change.client, change.path)
@@ -113,48 +129,90 @@ class Installations:
         if earlier is not None:
             # Uninstalling goes back to before the first time, with what was added to the file since then.
             taken = earlier.taken | taken
-            original = (
-                self._original(earlier) if _hash(change.before) == earlier.written else self._undone(change, earlier)
-            )
-        backup = self._place(change.client, change.path, ".before")
+            if _hash(change.before) == earlier.written:
+                original = self._original(earlier)
+            elif change.before != self._copy(earlier):
+                original = self._versions(change.before, earlier).given_back()
         after = change.after or b""
-        record = _Record(change.client.id, str(change.path), _hash(after), original is not None, taken)
-        if original is not None:
-            write_whole(backup, [original])
-        write_whole(self._place(change.client, change.path, ".json"), [json.dumps(asdict(record)).encode()])
-        _write(change.path, after)
-        return backup if original is not None else None
+        existed = original is not None
+        record = _Record(change.client.id, str(change.path), _hash(after), existed, taken, _hash(original))
+        self._note(change, {".before": original, ".json": json.dumps(asdict(record)).encode(), ".written": after})
+        return self._place(change.client, change.path, ".before") if existed else None
 
-    def plan_removal(self, client: Client, path: Path, *, keep_changes: bool = False) -> Change:
+    def _note(self, change: Change, notes: Mapping[str, bytes | None]) -> None:
+        """Write down what is installed, then install it; where that fails, the notes are what they were."""
+        places = {self._place(change.client, change.path, ending): data for ending, data in notes.items()}
+        before = {place: read_bytes(place) for place in places}
+        try:
+            _put(places)
+            _write(change.path, change.after or b"")
+        except BaseException:
+            _put(before)
+            raise
+
+    def plan_removal(self, client: Client, path: Path, *, keep_changes: bool = False, restore: bool = False) -> Change:
         """What uninstalling would change in a client's file.
+
+        A file that is as it was left becomes what it was before, byte for byte. In one that the client has changed
+        elsewhere, the servers become what they were, and all else stays as it is now.
 
         Args:
             client: Whose file it is.
             path: The file.
-            keep_changes: Take Toolcrib out and put the servers back that it stands for, whatever else has changed;
-                else the file must be as it was left, and becomes what it was before, byte for byte.
+            keep_changes: Also where somebody has changed the servers themselves, or the file is gone: take Toolcrib
+                out and put the servers back that it stands for.
+            restore: Whatever the file holds now, it becomes what it was before.
 
         Raises:
-            UsageError: Toolcrib was not installed there.
-            ConfigError: The file has changed since, or can't be read.
+            UsageError: Toolcrib is not there, or was not installed there.
+            ConfigError: The servers have changed since, the file can't be read, or what is to be restored is lost.
         """
+        before = read_bytes(path)
         record = self._record(client, path)
         if record is None:
-            raise UsageError(
-                f"Toolcrib was not installed in {path} by this command.", hint=f"Nothing was changed for {client.id}."
-            )
-        before = read_bytes(path)
-        if before is not None and _hash(before) == record.written:
-            return Change(client, path, before, self._original(record), record.taken)
-        if not keep_changes:
-            state = "is gone" if before is None else "has changed since Toolcrib was installed there"
-            kept = f" What it was before is in {self._place(client, path, '.before')}." if record.existed else ""
+            there = read_servers(before or b"", client.format, (client.root,), str(path))
+            state = "was not put into" if KEY in there else "is not in"
+            by = " by this command" if KEY in there else ""
+            raise UsageError(f"Toolcrib {state} {path}{by}.", hint=f"Nothing was changed for {client.id}.")
+        copy = self._copy(record)
+        lost = record.existed and copy is None
+        if not lost and before == copy:  # somebody has put it back, or the installation was cut off
+            return Change(client, path, before, before, {})
+        if restore or (before is not None and _hash(before) == record.written and not (lost and keep_changes)):
+            return self._restored(client, before, record)
+        kept = f" What it was before is in {self._place(client, path, '.before')}." if copy is not None else ""
+        versions = self._versions(before, record)
+        try:
+            since = "" if before is None else versions.changes_since()
+            if before is not None and since and versions.servers(before) == versions.servers(copy) and not lost:
+                return Change(client, path, before, before, {})
+            if not keep_changes and (before is None or since):
+                state = (
+                    f"has changed since Toolcrib was installed there, also its servers ({since})"
+                    if since
+                    else "is gone"
+                )
+                raise ConfigError(f"{path} {state}, and was left alone.{kept}", hint=_CHOICE)
+            after = versions.given_back()
+        except ConfigError as error:
+            if error.hint == _CHOICE:
+                raise
             raise ConfigError(
-                f"{path} {state}, and was left alone.{kept}",
-                hint="--keep-changes takes Toolcrib out and puts the earlier servers back, and keeps all else.",
-            )
-        change = Change(client, path, before, None, record.taken)
-        return Change(client, path, before, self._undone(change, record), record.taken)
+                f"{error.message} It was left alone.{kept}", hint=f"Correct it first; or {_RESTORE}"
+            ) from None
+        if after == copy:
+            return Change(client, path, before, after, record.taken)
+        place = None if copy is None else self._place(client, path, f"-{_hash(copy)[:8]}.kept")
+        return Change(client, path, before, after, record.taken, is_partial=True, kept=place, keeps=copy)
+
+    def _restored(self, client: Client, before: bytes | None, record: _Record) -> Change:
+        """The change to what a file was before Toolcrib; what it is now is kept if it is not what Toolcrib wrote."""
+        path = Path(record.path)
+        original = self._original(record)
+        if before is None or _hash(before) == record.written:
+            return Change(client, path, before, original, record.taken)
+        kept = self._place(client, path, f"-{_hash(before)[:8]}.kept")
+        return Change(client, path, before, original, record.taken, is_restored=True, kept=kept, keeps=before)
 
     def uninstall(self, change: Change) -> None:
         """Write a planned removal, and forget what was installed.
@@ -163,11 +221,13 @@ class Installations:
             ConfigError: The file has changed since, can't be written, or is write-protected.
         """
         self._unchanged(change)
+        if change.kept is not None:
+            _put({change.kept: change.keeps})  # under a name that no later installation takes
         if change.after is None:
-            change.path.resolve().unlink(missing_ok=True)
-        else:
+            _remove(change.path)
+        elif not change.is_none:
             _write(change.path, change.after)
-        for ending in (".json", ".before"):
+        for ending in (".json", ".before", ".written"):
             self._place(change.client, change.path, ending).unlink(missing_ok=True)
 
     def known(self) -> list[tuple[Client, Path]]:
@@ -179,28 +239,33 @@ class Installations:
                 found.append((client(record.client), Path(record.path)))
         return found
 
-    def _undone(self, change: Change, record: _Record) -> bytes | None:
-        """A file as it would be without Toolcrib, whatever else has changed in it."""
-        root = (change.client.root,)
-        there = read_servers(change.before or b"", change.client.format, root, str(change.path))
-        back = {key: entry for key, entry in record.taken.items() if key not in there}
-        return with_servers(change.before, change.client.format, root, str(change.path), without=[KEY], put=back)
+    def _versions(self, now: bytes | None, record: _Record) -> Versions:
+        """A file that was changed since, and what it was."""
+        owner, path = client(record.client), Path(record.path)
+        written = read_bytes(self._place(owner, path, ".written"))
+        return Versions(owner, path, self._copy(record), written, now, record.taken, KEY)
 
     def _unchanged(self, change: Change) -> None:
         if read_bytes(change.path) != change.before:
             raise ConfigError(f"{change.path} has changed just now, and was left alone.", hint="Run the command again.")
 
     def _original(self, record: _Record) -> bytes | None:
-        if not record.existed:
-            return None
-        backup = self._place(client(record.client), Path(record.path), ".before")
-        data = read_bytes(backup)
-        if data is None:
+        data = self._copy(record)
+        if data is None and record.existed:
+            backup = self._place(client(record.client), Path(record.path), ".before")
+            state = "is not what Toolcrib kept there" if backup.exists() else "is gone"
             raise ConfigError(
-                f"{backup} is gone, so {record.path} can't be what it was.",
+                f"{backup} {state}, so {record.path} can't be what it was.",
                 hint="--keep-changes takes Toolcrib out and puts the earlier servers back.",
             )
         return data
+
+    def _copy(self, record: _Record) -> bytes | None:
+        """What a file was before; None where there was none, or the copy is gone or altered."""
+        if not record.existed:
+            return None
+        data = read_bytes(self._place(client(record.client), Path(record.path), ".before"))
+        return None if record.original not in {"", _hash(data)} else data
 
     def _record(self, client: Client, path: Path) -> _Record | None:
         return _read(self._place(client, path, ".json"))
@@ -255,6 +320,29 @@ def _hash(data: bytes | None) -> str:
     return hashlib.sha256(data or b"").hexdigest()
 
 
+def _put(files: Mapping[Path, bytes | None]) -> None:
+    """Write Toolcrib's own notes; None takes one away.
+
+    Raises:
+        ConfigError: One can't be written.
+    """
+    for place, data in files.items():
+        try:
+            if data is None:
+                place.unlink(missing_ok=True)
+            else:
+                write_whole(place, [data])
+        except OSError as error:
+            raise _unwritable(place, error) from None
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.resolve().unlink(missing_ok=True)  # a link to the file stays one
+    except OSError as error:
+        raise ConfigError(f"{path} can't be removed: {error.strerror}.", hint="Check its folder's rights.") from None
+
+
 def _write(path: Path, data: bytes) -> None:
     real = path.resolve()  # a link to the file stays one
     try:
@@ -263,4 +351,10 @@ def _write(path: Path, data: bytes) -> None:
             raise ConfigError(f"{path} is write-protected, and was left alone.", hint="Allow writing to it first.")
         write_whole(real, [data], private=False)
     except OSError as error:
-        raise ConfigError(f"{path} can't be written: {error.strerror}.", hint="Check its rights.") from None
+        raise _unwritable(path, error) from None
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigError:
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    hint = "Make room on the disk, and run it again." if full else "Check its rights, and those of its folder."
+    return ConfigError(f"{path} can't be written, and was left alone: {error.strerror}.", hint=hint)

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
@@ -134,6 +135,7 @@ def client(name: str) -> Client:
     for each in CLIENTS:
         if wanted in {each.id, each.title.lower().replace(" ", "-")}:
             return each
-    raise UsageError(
-        f"{shown(name)} is no client known here.", hint=f"Known are {', '.join(each.id for each in CLIENTS)}."
-    )
+    ids = [each.id for each in CLIENTS]
+    near = get_close_matches(wanted, ids, n=2)
+    meant = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise UsageError(f"{shown(name)} is no client known here.", hint=f"{meant}Known are {', '.join(ids)}.")

@@ -45,4 +45,4 @@ class Case:
 
     def is_listed(self, server: str) -> bool:
         """Whether it is known what a server lists."""
-        return server in self.crib.registry.servers
+        return self.crib.registry.has(server)

@@ -10,7 +10,7 @@ from toolcrib.config import ResolvedServer, ServerConfig
 from toolcrib.doctor.case import Case
 from toolcrib.doctor.finding import Finding, listed
 from toolcrib.errors import ConfigError
-from toolcrib.redact import looks_secret
+from toolcrib.redact import is_literal, looks_secret, names_variable
 
 CHECK = "credentials"
 
@@ -49,7 +49,11 @@ def resolve_servers(case: Case) -> tuple[dict[str, ResolvedServer], list[Finding
 def check_credentials(server: str, entry: ServerConfig, resolved: ResolvedServer) -> Iterator[Finding]:
     """Whether the credentials of one server have a value that may be one, and where it stands."""
     given = {**resolved.env, **resolved.headers}
-    names = [name for name in given if looks_secret(name)]
+    names = [
+        name
+        for name, value in given.items()
+        if looks_secret(name) and not is_literal(value) and not names_variable(name, value)
+    ]
     empty = [name for name in names if not _bare(given[name])]
     standing_in = [name for name in names if name not in empty and _PLACEHOLDER.fullmatch(_bare(given[name]))]
     if empty:

@@ -1,6 +1,6 @@
 """The examination: all checks, one after another."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,12 +17,14 @@ from toolcrib.doctor.credentials import check_credentials, resolve_servers
 from toolcrib.doctor.definitions import Here, check_hidden, check_schemas, check_sizes, check_texts, count_tools
 from toolcrib.doctor.finding import Diagnosis, Finding
 from toolcrib.doctor.names import check_server_names, check_shared_names, check_tool_names
+from toolcrib.doctor.sandboxes import check_sandboxes
+from toolcrib.doctor.skills import check_skills
 from toolcrib.doctor.starts import Refresh, check_starts
 from toolcrib.doctor.state import check_state
 from toolcrib.doctor.upfront import check_always, check_clients, check_surface
-from toolcrib.errors import StoreError, ToolcribError, UsageError, shown
+from toolcrib.errors import StoreError, ToolcribError
 from toolcrib.redact import Secrets
-from toolcrib.schema import nearest, server_ids
+from toolcrib.schema import UnknownServerError, server_ids
 from toolcrib.servers.causes import innermost
 from toolcrib.tokens import counter_name
 
@@ -58,33 +60,38 @@ async def examine(
     servers = _chosen(config, name, is_whole=not any(each.level == "problem" for each in found))
     findings = [*found, *check_configuration(config, servers), *await check_state(state_dir)]
     secrets = Secrets()
+    off = {server for server, entry in servers.items() if entry.disabled and entry.error is None}
     try:
         async with open_crib() as crib:
             secrets = crib.secrets
+            off |= {each.id for each in crib.servers if each.state == "disabled"}
             case = Case(servers, crib, variables or Variables(inputs=config.inputs), secrets)
-            findings += await _check_entries(case, None if offline else refresh)
+            findings += await _check_entries(case, None if offline else refresh, off)
             findings += await anyio.to_thread.run_sync(lambda: list(_check_catalog(case)))
             findings += [*check_always(case), *check_surface(case)]
             if name is None:
                 listed = {server: case.is_listed(server) for server in servers}
                 findings += check_rules(config, crib.registry.tool_names, listed)
+                findings += [] if offline else await check_sandboxes(config.settings.scripts)
+                findings += check_skills(crib)
     except (ToolcribError, ExceptionGroup) as error:
         cause = innermost(error)
         if not isinstance(cause, ToolcribError):
             raise
         findings.append(Finding("state", "problem", None, cause.message, cause.hint))
     findings += check_clients(client_files())
-    return Diagnosis(tuple(servers), tuple(_without(secrets, each) for each in findings))
+    disabled = tuple(server for server in servers if server in off)
+    return Diagnosis(tuple(servers), tuple(_without(secrets, each) for each in findings), disabled)
 
 
-async def _check_entries(case: Case, refresh: Refresh | None) -> list[Finding]:
+async def _check_entries(case: Case, refresh: Refresh | None, off: Container[str]) -> list[Finding]:
     """What each entry says, and what comes of it where servers may be started."""
     resolved, findings = await anyio.to_thread.run_sync(resolve_servers, case)
     for server, entry in resolved.items():
         findings += check_credentials(server, case.servers[server], entry)
     findings += [*check_commands(resolved, case.secrets), *check_addresses(resolved)]
     if refresh is None:
-        unknown = [server for server in resolved if not case.is_listed(server)]
+        unknown = [server for server in resolved if server not in off and not case.is_listed(server)]
         findings += [
             Finding("start", "note", server, "It was never listed, so its tools are not known.") for server in unknown
         ]
@@ -132,9 +139,7 @@ def _chosen(config: Config, name: str | None, *, is_whole: bool) -> dict[str, Se
             return {server: entry}
     if not is_whole:
         return {}
-    near = nearest(name, entries)
-    hint = f"Did you mean {near}?" if near else f"The configured ones: {', '.join(entries) or 'none'}."
-    raise UsageError(f"There is no server {shown(name)}.", hint=hint)
+    raise UnknownServerError(name, entries)
 
 
 def _without(secrets: Secrets, finding: Finding) -> Finding:

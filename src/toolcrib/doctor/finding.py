@@ -49,10 +49,12 @@ class Diagnosis:
     Attributes:
         servers: The ids of the servers that were looked at, in the order of the configuration.
         findings: What was found, in the order of the checks.
+        disabled: The ids of those that are disabled, and so were not started.
     """
 
     servers: tuple[str, ...]
     findings: tuple[Finding, ...]
+    disabled: tuple[str, ...] = ()
 
     def count(self, level: Level) -> int:
         """How many findings there are of one level."""
@@ -71,16 +73,27 @@ class Diagnosis:
         return "ok"
 
     @property
+    def passed_over(self) -> list[str]:
+        """The disabled servers of which nothing is known to be wrong."""
+        return [server for server in self.disabled if self.worst(server) == "ok"]
+
+    @property
     def verdict(self) -> str:
         """What it amounts to, in one line."""
         problems, warnings = self.count("problem"), self.count("warning")
-        looked = f"in {counted(len(self.servers), 'server')}"
+        off = self.passed_over
+        looked_into = len(self.servers) - len(off)
+        looked = f" in {counted(looked_into, 'server')}" if looked_into or not off else ""
+        if off:
+            looked += f"; {len(off)} {'is' if len(off) == 1 else 'are'} disabled and not looked into"
         if problems:
             beside = f" and {counted(warnings, 'warning')}" if warnings else ""
-            return f"{counted(problems, 'problem')}{beside} {looked}."
+            return f"{counted(problems, 'problem')}{beside}{looked}."
         if warnings:
-            return f"No problem, {counted(warnings, 'warning')} {looked}."
-        return f"All is well {looked}."
+            return f"No problem, {counted(warnings, 'warning')}{looked}."
+        if off and not looked_into:
+            return f"Nothing was looked into: {listed(off)} {'is' if len(off) == 1 else 'are'} disabled."
+        return f"All is well{looked}."
 
     def to_json(self) -> dict[str, object]:
         """The verdict, the counts, and all findings."""

@@ -48,6 +48,8 @@ def read_bytes(path: Path) -> bytes | None:
     try:
         if path.is_dir():
             raise ConfigError(f"{path} is a folder.", hint="Name the file inside it.")
+        if path.exists() and not path.is_file():  # reading a pipe would wait for whoever writes to it
+            raise ConfigError(f"{path} is no ordinary file.", hint="Put a file of text in its place.")
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except FileNotFoundError:

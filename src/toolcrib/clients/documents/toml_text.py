@@ -25,7 +25,15 @@ class TomlText:
         self, text: str, root: tuple[str, ...], name: str, without: Collection[str], put: Mapping[str, Any]
     ) -> str:
         """The text with other servers; see `Document`."""
-        rewritten = _rewritten(_parsed(text, name), root, name, without, put)
+        from tomlkit.exceptions import TOMLKitError
+
+        try:
+            rewritten = _rewritten(_parsed(text, name), root, name, without, put)
+        except TOMLKitError:  # it does not find some dotted keys again that it has read
+            raise ConfigError(
+                f"{name} has servers that can't be taken out safely.",
+                hint=f"Write each as a table: [{'.'.join(root)}.NAME].",
+            ) from None
         by_lines = _by_lines(text, root, {*without, *put}, put)
         return by_lines if by_lines is not None and _same(by_lines, rewritten) else rewritten
 

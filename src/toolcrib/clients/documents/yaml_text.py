@@ -56,7 +56,7 @@ def _loaded(text: str, name: str) -> tuple[Any, Any]:
         loaded = yaml.load(text)
         _, indent, offset = layout.load_yaml_guess_indent(text)
     except (YAMLError, RecursionError) as error:
-        reason = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split())
+        reason = " ".join(str(getattr(error, "problem", None) or type(error).__name__).split()).removeprefix("but ")
         raise ConfigError(f"{name} is not YAML: {reason}.", hint="Correct it first.") from None
     mapping = _MAPPING_INDENT.search(text)
     yaml.indent(mapping=len(mapping[1]) if mapping else 2, sequence=indent or 2, offset=offset or 0)
