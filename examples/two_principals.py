@@ -1,4 +1,7 @@
-"""One gateway over HTTP for two people, each with a token and with tools of their own."""
+"""One gateway over HTTP for two people, each with a token and with tools of their own.
+
+Run it with: python examples/two_principals.py
+"""
 
 import asyncio
 from pathlib import Path

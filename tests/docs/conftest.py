@@ -6,13 +6,15 @@ A fence says what is done with its block:
   `crib` is an open `Crib` over the demo servers. A `text` block right after it is what it prints.
 - `json`: parsed; a configuration must load without an error or a warning. A call of a meta-tool is made, and the
   block after it compared.
+- `toml`, `yaml`: parsed.
 - `console`: each line that starts with `$ ` is run in the page's folder, and what follows it compared with the
   output. A command must succeed, unless the next one is `echo $?`.
 - `text`: not looked at, save as what a block before it prints.
 
 A comment right above a fence says more: `<!-- not run: REASON -->`; `<!-- sent: FILE PATH -->`, what is shown is a
-part of what a vendor is sent; `<!-- file: NAME -->`, the JSON is written to
-that file of the page's folder; `<!-- faulty file: NAME -->`, the same for one that is wrong on purpose.
+part of what a vendor is sent; `<!-- file: NAME -->`, data or a script is written to that file of the page's folder, and
+not run; `<!-- faulty file: NAME -->`, the same for one that is wrong on purpose; `<!-- client file: NAME -->`, the same
+for a client's own.
 
 In what is compared, `…` stands for anything within a line, and alone on a line for any number of lines. How wide the
 columns of a table are does not count.
@@ -25,11 +27,8 @@ from typing import Any
 
 import pytest
 
-from toolcrib import Crib
-from toolcrib.demo import demo_config
-
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 _FENCE = re.compile(r"^```(?P<info>[^\n`]*)\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMENT_ABOVE = re.compile(r"<!--(?P<text>(?:(?!-->).)*)-->\s*\Z", re.DOTALL)
@@ -62,8 +61,9 @@ class Block:
         return self.comment.partition("file:")[2].strip()
 
     @property
-    def is_faulty(self) -> bool:
-        return self.comment.startswith("faulty")
+    def is_to_load(self) -> bool:
+        """Whether it has to be right as a configuration of Toolcrib's own."""
+        return not self.comment.startswith(("faulty", "client"))
 
 
 def blocks_of(page: Path) -> list[Block]:
@@ -76,7 +76,9 @@ def blocks_of(page: Path) -> list[Block]:
         follows = end >= 0 and bool(_BLANK_BETWEEN.fullmatch(source, end, match.start()))
         line = source.count("\n", 0, match.start()) + 1
         about = comment["text"].strip() if comment else ""
-        found.append(Block(page.name, line, match["info"].strip(), match["text"], about, follows))
+        found.append(
+            Block(page.relative_to(ROOT).as_posix(), line, match["info"].strip(), match["text"], about, follows)
+        )
         end = match.end()
     return found
 
@@ -115,7 +117,7 @@ def _lines(text: str) -> list[str]:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "page" in metafunc.fixturenames:
-        metafunc.parametrize("page", PAGES, ids=[page.name for page in PAGES])
+        metafunc.parametrize("page", PAGES, ids=[page.relative_to(ROOT).as_posix() for page in PAGES])
 
 
 @pytest.fixture
@@ -136,13 +138,3 @@ def holding() -> Any:
 @pytest.fixture(scope="session")
 def pages() -> list[Path]:
     return PAGES
-
-
-@pytest.fixture(scope="session")
-async def listed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A state folder in which the demo servers were listed once, so that no page has to wait for that."""
-    state = tmp_path_factory.mktemp("listed")
-    async with Crib.open({**demo_config(), "toolcrib": {"first_listing_wait": 60}}, state_dir=state) as crib:
-        await crib.refresh()
-        await crib.search("warm the index")
-    return state

@@ -17,7 +17,7 @@ from toolcrib.config import ServerOptions, Settings
 from toolcrib.errors import ToolcribError
 from toolcrib.metatools.definitions import meta_tools
 
-LANGUAGES = {"python", "json", "console", "text"}
+LANGUAGES = {"python", "json", "toml", "yaml", "console", "text"}
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 
@@ -136,8 +136,10 @@ def test_every_error_is_told_with_its_code() -> None:
     rows = re.findall(r"^\| `(\w+)` \| `(\w+)` \|", section("python.md", "Errors"), re.MULTILINE)
     importlib.import_module("toolcrib.broker")
     importlib.import_module("toolcrib.schema")
+    importlib.import_module("toolcrib.skills")
     importlib.import_module("toolcrib.llm")
     importlib.import_module("toolcrib.gateway")
+    importlib.import_module("toolcrib.skills")
     assert dict(rows) == {each.code: each.__name__ for each in errors(ToolcribError)}
 
 
@@ -149,5 +151,5 @@ def errors(base: type[ToolcribError]) -> Iterator[type[ToolcribError]]:
 
 
 def test_the_pages_of_the_site_are_those_of_the_folder() -> None:
-    named = re.findall(r": ([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(named) == sorted(path.name for path in DOCS.glob("*.md"))
+    named = re.findall(r"[:-] ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(named) == sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))

@@ -10,6 +10,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Any
 import anyio
 import pytest
 from mcp import Client
+from ruamel.yaml import YAML
 
 from toolcrib import Crib
 from toolcrib.cli import main
@@ -56,8 +58,13 @@ def folder(page: Path, listed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
                 json.dumps({**demo_config(), "toolcrib": {"first_listing_wait": 60}}), encoding="utf-8"
             )
     monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setenv("TOOLCRIB_CONFIG_DIR", str(config))
-    monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(state))
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "CODEX_HOME", "CLAUDE_CONFIG_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, place in (("TOOLCRIB_CONFIG_DIR", config), ("TOOLCRIB_STATE_DIR", state)):
+        if sys.platform == "linux":  # these are the user's own folders there, as for somebody who has set neither
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, str(place))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.chdir(work)
     return work
@@ -87,8 +94,18 @@ class _Reader:
         self._client: Client | None = None
 
     async def take(self, block: Any, following: Any) -> None:
+        if block.file:
+            path = self._folder / block.file
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
         if block.language == "json":
             await self._take_json(block, following)
+        elif block.language == "toml":
+            tomllib.loads(block.text)
+        elif block.language == "yaml":
+            YAML(typ="safe").load(block.text)
+        elif block.language == "python" and block.file:
+            compile(block.text, block.where, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
         elif block.language == "python" and block.is_run:
             await self._take_python(block, following)
         elif block.language == "console" and block.is_run:
@@ -100,11 +117,7 @@ class _Reader:
 
     async def _take_json(self, block: Any, following: Any) -> None:
         value = parse_document(block.text, block.where).value
-        if block.file:
-            path = self._folder / block.file
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, encoding="utf-8")
-        if isinstance(value, dict) and CONFIG_KEYS & value.keys() and not block.is_faulty:
+        if isinstance(value, dict) and CONFIG_KEYS & value.keys() and block.is_to_load:
             config = config_from_mapping(value)
             self.faults += [f"{block.where}: {each.error}" for each in config.servers.values() if each.error]
             self.faults += [f"{block.where}: {each}" for each in config.warnings]

@@ -32,5 +32,5 @@ def test_what_is_shown_as_sent_is_sent(blocks: list[Any], holds: Any) -> None:
 
 @pytest.mark.parametrize("surface", ["all", "deferred", "search", "native"])
 def test_each_surface_has_a_page_with_its_payload(surface: str) -> None:
-    page = (ROOT / "docs" / f"surface-{surface}.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "surfaces" / f"{surface}.md").read_text(encoding="utf-8")
     assert f"<!-- {MARK} anthropic-{surface} first" in page
