@@ -17,8 +17,10 @@ $(STAMP): requirements.lock pyproject.toml
 demo: setup
 	$(BIN)/toolcrib demo
 
+# In WORKERS processes, which take tests from each other; `.venv/bin/python -m pytest tests/…` runs some in one.
+WORKERS ?= 2
 test: setup
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 slow: setup
 	$(BIN)/python -m pytest -m slow

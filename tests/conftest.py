@@ -4,13 +4,18 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 from uuid import uuid4
 
+import anyio
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -19,6 +24,77 @@ settings.register_profile("repeatable", derandomize=True, deadline=None, suppres
 settings.load_profile("repeatable")
 
 ROOT = Path(__file__).resolve().parent.parent
+
+try:
+    import fcntl
+except ImportError:  # Windows: the tests run one after another there
+    fcntl = None
+
+_SHARED = pytest.StashKey[Path]()
+"""The folder that all processes of one run of the tests share."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
+        # So it is in the background of a shell, and child processes that tests interrupt would never end.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    given = getattr(config, "workerinput", {}).get("toolcrib_shared")
+    if given is None:
+        folder = TemporaryDirectory(prefix="toolcrib-tests-")
+        config.add_cleanup(folder.cleanup)
+        given = folder.name
+    config.stash[_SHARED] = Path(given)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a process that pytest-xdist starts which folder it shares."""
+    node.workerinput["toolcrib_shared"] = str(node.config.stash[_SHARED])
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[Any]:
+    """Run a test marked `alone` while no other process runs one.
+
+    Whoever waits to be alone holds the gate, so that others end and do not begin, instead of going on for ever.
+    """
+    folder, is_alone = item.config.stash[_SHARED], item.get_closest_marker("alone") is not None
+    with ExitStack() as held:
+        with _locked(folder / "gate"):
+            held.enter_context(_locked(folder / "tests", shared=not is_alone))
+        return (yield)
+
+
+@contextmanager
+def _locked(path: Path, *, shared: bool = False) -> Iterator[None]:
+    """Hold the lock of a file, alone or with others who share it."""
+    with path.open("w") as file:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_SH if shared else fcntl.LOCK_EX)
+        yield
+
+
+@pytest.fixture(scope="session")
+def once(pytestconfig: pytest.Config) -> Callable[[str], AbstractContextManager[tuple[Path, bool]]]:
+    """Makes what is costly once for all processes of a run.
+
+    `with once("name") as (folder, is_first)` gives them all the same folder, one after another: the first fills it, and
+    nobody changes it afterwards.
+    """
+
+    @contextmanager
+    def make(name: str) -> Iterator[tuple[Path, bool]]:
+        folder = pytestconfig.stash[_SHARED] / name
+        done = folder / ".done"
+        with _locked(folder.with_suffix(".lock")):
+            is_first = not done.exists()
+            if is_first:
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir(mode=0o700)
+            yield folder, is_first
+            done.touch()
+
+    return make
 
 
 def missing(reason: str) -> None:
@@ -50,6 +126,29 @@ def catalogs(data_dir: Path) -> dict[str, dict[str, Any]]:
         if path.stem not in {"index", "failures"}:
             found[path.stem] = json.loads(path.read_text(encoding="utf-8"))
     return found
+
+
+@pytest.fixture(scope="session")
+def listed(once: Any) -> Path:
+    """A state folder in which the demo servers were listed and indexed, to copy: listing them starts four processes.
+
+    A fixture of a session is no coroutine: its event loop would last as long, and no later test of this process that
+    runs the command line could run one.
+    """
+    from toolcrib import Crib
+    from toolcrib.demo import demo_config
+
+    async def listing(state: Path) -> None:
+        config = {**demo_config(), "toolcrib": {"first_listing_wait": 60}}
+        async with Crib.open(config, state_dir=state) as crib:
+            await crib.refresh()
+            await crib.search("warm the index")
+
+    with once("listed") as (state, is_first):
+        if is_first:
+            with ThreadPoolExecutor(1) as apart:  # the test that asks for it first may have a loop in this thread
+                apart.submit(anyio.run, listing, state).result()
+    return state
 
 
 @pytest.fixture(autouse=True)

@@ -137,7 +137,7 @@ async def _list(path: Path, rows: int) -> dict[str, dict[str, float]]:
         times: list[float] = []
         for _ in range(_ROUNDS):
             begin = time.perf_counter()
-            await store.read(listing.newest, wanted, _LISTED)
+            await store.read(listing.newest, wanted, None, _LISTED, listing.BOUND)
             times.append((time.perf_counter() - begin) * 1000)
         store.close()
         found[name] = {"median": round(statistics.median(times), 2), "first": round(times[0], 2)}

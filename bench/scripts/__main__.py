@@ -107,7 +107,7 @@ async def _growth(state: Path, runs: int) -> dict[str, Any]:
     """Megabytes and descriptors before and after many runs."""
     async with Crib.from_clients({}, state_dir=state) as crib:
         crib.add_functions(noop, server="box")
-        for _ in range(50):
+        for _ in range(min(50, runs)):
             await crib.run_code(ONE)
         before = await _used()
         for _ in range(runs):

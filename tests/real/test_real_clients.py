@@ -243,5 +243,7 @@ async def test_a_client_lists_calls_and_shows_what_came(client: Any, target: Tar
     own = spoken.call("everything", "get-tiny-image", {})
     [image] = [block["data"] for block in own["content"] if block["type"] == "image"]
     assert shown.image == base64.b64decode(image)
-    assert shown.progress in (PROGRESS, None)
+    # TypeScript's SDK forgets who listens as soon as it has read the result, and hands on only then what it read right
+    # before it: a last report that comes in one piece with the result is lost there.
+    assert shown.progress in (PROGRESS, PROGRESS[:-1], None)
     assert (shown.progress is None) == (client in {inspector, mcporter})

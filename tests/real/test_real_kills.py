@@ -67,7 +67,7 @@ async def test_each_server_is_killed_while_it_is_used_and_the_next_call_works(
                 for number, (tool_id, arguments) in enumerate(calls.items()):
                     use = _Use(crib, client, tool_id, arguments, random.Random(SEED + number))
                     servers.start_soon(use.kill_again_and_again)
-            marker = crib._instance
+            marker = crib.instance
     assert list(marked_processes(marker)) == []
 
 
