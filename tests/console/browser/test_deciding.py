@@ -67,6 +67,52 @@ async def test_a_question_comes_up_by_itself_and_is_approved_by_keyboard(
             assert text_of(outcome.result) == f"wiped {path}"
 
 
+async def test_what_is_chosen_stays_when_another_question_comes(config: Any, open_house: Any, visit: Any) -> None:
+    async with open_house(config) as house, visit(house) as tab:
+        page = tab.page
+        house.crib.add_functions(wipe)
+        await asked(house.crib, "/tmp/a")
+        await tab.open("approvals")
+        forms = page.get_by_role("form", name="Decide about local.wipe")
+        await forms.get_by_role("radio", name="this tool for the rest").check()
+        await forms.get_by_text("Not longer, and only for some arguments").click()
+        await forms.get_by_label("Seconds that it holds").fill("90")
+        await forms.get_by_role("button", name="Approve").focus()
+        await asked(house.crib, "/tmp/b")
+        await expect(forms).to_have_count(2)
+        chosen = page.locator("article", has_text='"/tmp/a"')
+        await expect(chosen.get_by_role("radio", name="this tool for the rest")).to_be_checked()
+        await expect(chosen.get_by_label("Seconds that it holds")).to_have_value("90")
+        await expect(chosen.get_by_role("button", name="Approve")).to_be_focused()
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#grants tbody")).to_contain_text("local.wipe")
+
+
+@pytest.mark.parametrize("how", ["typing", "pressing"])
+async def test_a_part_in_use_follows_when_it_is_no_longer(config: Any, open_house: Any, visit: Any, how: str) -> None:
+    async with open_house(config) as house, visit(house) as tab:
+        page = tab.page
+        house.crib.add_functions(wipe)
+        await asked(house.crib, "/tmp/a")
+        await tab.open("approvals")
+        forms = page.get_by_role("form", name="Decide about local.wipe")
+        if how == "typing":
+            await forms.get_by_role("radio").first.focus()
+        else:
+            await page.get_by_role("heading", name="What waits").hover()
+            await page.mouse.down()
+        async with page.expect_response(lambda response: response.url.endswith("/approvals")) as fetched:
+            await asked(house.crib, "/tmp/b")
+        await (await fetched.value).finished()
+        await expect(forms).to_have_count(1)
+        if how == "typing":
+            await page.keyboard.press("Tab")
+            await page.keyboard.press("Tab")
+        else:
+            await page.mouse.up()
+        await expect(forms).to_have_count(2)
+
+
 async def test_what_is_denied_is_refused(config: Any, open_house: Any, visit: Any) -> None:
     async with open_house(config) as house, visit(house) as tab:
         house.crib.add_functions(wipe)

@@ -6,6 +6,8 @@ const banner = document.getElementById("connection");
 const root = document.body.dataset.root;
 let fetching = false;
 let wanted = new Set();
+let pressed = null;
+let behind = false;
 
 function say(text) {
   banner.textContent = text;
@@ -17,28 +19,43 @@ function sections(topics) {
     topics === null || each.dataset.live.split(" ").some((topic) => topics.has(topic)));
 }
 
-// Whoever types in a part, or has text of it marked, keeps it until the next change.
+// A part in which somebody types, has text marked or presses a button stays until that is over.
 function inUse(element) {
   const active = document.activeElement;
   const typing = element.contains(active) && active.matches("input:not([type=hidden]), textarea, select");
   const selection = document.getSelection();
-  return typing || (!selection.isCollapsed && element.contains(selection.anchorNode));
+  return typing || element.contains(pressed) || (!selection.isCollapsed && element.contains(selection.anchorNode));
+}
+
+// What somebody has chosen or written since the page came: it is theirs, and stays when what is around it changes.
+function entries(element) {
+  return [...element.querySelectorAll("input[id], textarea[id], select[id]")].flatMap((each) => {
+    const [key, before] = each.matches("[type=checkbox], [type=radio]") ? ["checked", each.defaultChecked]
+      : each.matches("select") ? ["value", [...each.options].find((option) => option.defaultSelected)?.value]
+      : ["value", each.defaultValue];
+    return each[key] === before ? [] : [[each.id, key, each[key]]];
+  });
 }
 
 function replace(old, fresh) {
-  if (inUse(old) || old.outerHTML === fresh.outerHTML) return;
+  if (old.outerHTML === fresh.outerHTML) return;
   const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
   const opened = new Set([...old.querySelectorAll("details[open][id]")].map((each) => each.id));
   for (const details of fresh.querySelectorAll("details[id]")) {
     if (opened.has(details.id)) details.open = true;
   }
+  const entered = entries(old);
   old.replaceWith(fresh);
+  for (const [id, key, value] of entered) {
+    const field = document.getElementById(id);
+    if (field) field[key] = value;
+  }
   if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
 async function refresh(topics) {
-  if (topics !== null) for (const topic of topics) wanted.add(topic);
-  else wanted = null;
+  if (topics === null || wanted === null) wanted = null;
+  else for (const topic of topics) wanted.add(topic);
   if (fetching) return;
   fetching = true;
   try {
@@ -55,7 +72,8 @@ async function refresh(topics) {
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
       for (const old of olds) {
         const fresh = page.getElementById(old.id);
-        if (fresh) replace(old, document.adoptNode(fresh));
+        if (inUse(old)) behind = true;
+        else if (fresh) replace(old, document.adoptNode(fresh));
       }
     }
   } catch {
@@ -65,6 +83,23 @@ async function refresh(topics) {
     fetching = false;
   }
 }
+
+function catchUp() {
+  if (!behind || sections(null).some(inUse)) return;
+  behind = false;
+  refresh(null);
+}
+
+// What a press does comes after the event that ends it, and so does the focus that one element hands to another.
+const soon = (then) => () => setTimeout(then);
+const release = soon(() => { pressed = null; catchUp(); });
+
+for (const type of ["pointerdown", "keydown"]) {
+  document.addEventListener(type, (event) => { pressed = event.target; });
+}
+for (const type of ["pointerup", "pointercancel", "keyup"]) document.addEventListener(type, release);
+window.addEventListener("blur", release);
+for (const type of ["focusout", "selectionchange"]) document.addEventListener(type, soon(catchUp));
 
 listen(`${root}/`, {
   changed: (topics) => refresh(topics),
