@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from toolcrib.files import write_whole
+from toolcrib.files import expanded, followed, held, try_lock, write_whole
 
 
 def rights(path: Path) -> int:
@@ -83,3 +83,28 @@ def test_what_lists_a_folder_by_ending_sees_no_file_before_its_time(tmp_path: Pa
     write_whole(file, watched())
 
     assert seen == [[]]
+
+
+def test_a_lock_is_held_until_it_is_left_and_never_stands_in_the_way(tmp_path: Path) -> None:
+    lock = tmp_path / "a" / "b.lock"
+    with held(lock), lock.open("rb+") as other:
+        assert not try_lock(other.fileno())
+    with lock.open("rb+") as other:
+        assert try_lock(other.fileno())
+    (tmp_path / "file").write_text("")
+    with held(tmp_path / "file" / "b.lock"):  # no folder: nobody is kept
+        pass
+
+
+def test_a_name_that_no_user_has_stays_a_name() -> None:
+    assert expanded("~no-such-user/x") == Path("~no-such-user/x")
+    assert expanded("~/x") == Path.home() / "x"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights of their own there")
+def test_links_are_followed_but_not_in_a_circle(tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to(tmp_path / "two")
+    assert followed(tmp_path / "one") == (tmp_path / "two").resolve()
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    with pytest.raises(OSError, match="Too many levels"):
+        followed(tmp_path / "one")

@@ -1,11 +1,35 @@
-"""Writing files that others may be reading."""
+"""Naming files, and writing those that other processes may be reading or writing at the same time."""
 
+import errno
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Iterable
-from contextlib import suppress
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_POLL_SECONDS = 0.02
+
+
+def expanded(path: str | os.PathLike[str]) -> Path:
+    """A path with the user's folder in place of `~`; one with `~` and a name that no user has stays as it is."""
+    # Path.expanduser raises RuntimeError for such a name.
+    return Path(os.path.expanduser(path))
+
+
+def followed(path: Path) -> Path:
+    """Where a path leads in the end, so that what writes there leaves a link one.
+
+    Raises:
+        OSError: Its links lead in a circle.
+    """
+    # Path.resolve raises RuntimeError for a circle, up to Python 3.12.
+    real = Path(os.path.realpath(path))
+    if real.is_symlink():
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(path))
+    return real
 
 
 def write_whole(
@@ -66,3 +90,51 @@ def make_folder(folder: Path, *, private: bool = True) -> None:
     for each in reversed([folder, *folder.parents]):
         if not each.exists():
             each.mkdir(exist_ok=True, mode=0o700 if private else 0o777)
+
+
+@contextmanager
+def held(lock: Path) -> Generator[None]:
+    """Keep all other processes that hold the same lock waiting; where files can't be locked, nobody is kept.
+
+    Args:
+        lock: A file for this alone, which is made if there is none. The lock of a process that ends is free.
+    """
+    try:
+        make_folder(lock.parent)
+        descriptor = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError:
+        yield
+        return
+    try:
+        while not try_lock(descriptor):
+            time.sleep(_POLL_SECONDS)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+if sys.platform == "win32":  # pragma: no cover - written with care, not verified here
+    import msvcrt
+
+    def try_lock(descriptor: int) -> bool:
+        """Lock an open file until it is closed; False while another has it."""
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+        return True
+
+else:
+    import fcntl
+
+    def try_lock(descriptor: int) -> bool:
+        """Lock an open file until it is closed; False while another has it."""
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            return True
+        return True

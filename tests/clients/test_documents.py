@@ -187,12 +187,24 @@ def test_yaml_without_servers_gets_some_and_keeps_its_comments(text: str, expect
     assert changed(text, root=("extensions",), form="yaml", n={"cmd": "t"}) == expected
 
 
-def test_servers_that_tomlkit_can_t_take_out_are_told_and_nothing_is_lost() -> None:
-    one, late = 'mcp_servers.a.command = "x"\nmcp_servers."q.r" = {command = "y"}', '[mcp_servers.z]\ncommand = "z"\n'
-    text = f"{one}\n[[other]]\nn = 1\n{late}"
-    assert set(read_servers(text.encode(), "toml", ("mcp_servers",), "config.toml")) == {"a", "q.r", "z"}
+@pytest.mark.parametrize(
+    "text",
+    [
+        'm.a.command = "x"\nm."q.r" = {command = "y"}\n[[other]]\nn = 1\n[m.z]\ncommand = "z"\n',
+        "m.a.c = 'x'\n[m.z]\nc = 'y'\n",  # an IndexError
+    ],
+)
+def test_servers_that_tomlkit_can_t_take_out_are_told_and_nothing_is_lost(text: str) -> None:
+    servers = read_servers(text.encode(), "toml", ("m",), "config.toml")
+    assert {"a", "z"} <= {*servers}
     with pytest.raises(ConfigError, match="can't be taken out safely"):
-        with_servers(text.encode(), "toml", ("mcp_servers",), "config.toml", without=["a", "q.r", "z"], put={})
+        with_servers(text.encode(), "toml", ("m",), "config.toml", without=[*servers], put={})
+
+
+def test_tables_out_of_order_that_tomlkit_does_not_read_are_cut_by_lines() -> None:
+    text = "[a.b]\nx = 1\n[m.t]\nc = 'x'\n[a]\ny = 2\n[m.u]\nc = 'y'\n[a.c]\nz = 1\n"
+    out = changed(text, "t", "u", root=("m",), form="toml", n={"c": "n"})
+    assert tomllib.loads(out) == {"a": {"b": {"x": 1}, "y": 2, "c": {"z": 1}}, "m": {"n": {"c": "n"}}}
 
 
 def test_yaml_keeps_comments_quotes_and_layout() -> None:
@@ -226,3 +238,30 @@ def test_what_is_no_such_file_is_refused(form: Any, text: str) -> None:
 def test_what_is_not_text_is_refused() -> None:
     with pytest.raises(ConfigError, match="not text"):
         read_servers(b'{"a": "\xff\xfe\xfa"}', "json", ROOT, "file")
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        ("toml", "[m.t]\nx = 1\nat = 2020-01-01\n[m.u]\nf = inf\n"),
+        ("yaml", "m:\n  t: {at: 2020-01-01, all: !!set {p, q}}\n  u: &u {c: y}\nother: *u\n"),
+        ("yaml", "base: &b {c: x}\nm:\n  t: *b\n  u: {<<: *b, d: y}\n"),
+        ("json", '{"m": {"t": {"c": "\\ud800"}, "u": {"n": 1e999, "\\udfff": -1e999}}}'),
+    ],
+)
+def test_values_of_any_kind_stay_and_are_put_in_again(form: Any, text: str) -> None:
+    before = read_servers(text.encode(), form, ("m",), "file")
+    rest = {key: value for key, value in read_servers(text.encode(), form, (), "file").items() if key != "m"}
+    out = with_servers(text.encode(), form, ("m",), "file", without=["t"], put={"n": {"c": "n"}})
+    assert read_servers(out, form, ("m",), "file") == {"u": before["u"], "n": {"c": "n"}}
+    again = with_servers(out, form, ("m",), "file", without=["n"], put={"t": before["t"]})
+    assert read_servers(again, form, ("m",), "file") == before
+    assert {k: v for k, v in read_servers(again, form, (), "file").items() if k != "m"} == rest
+
+
+def test_lines_that_stand_for_billions_of_values_are_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+    text = "\n".join([*lines, "m: {t: {args: *a9}}"])
+    with pytest.raises(ConfigError, match="more than 200,000 values"):
+        read_servers(text.encode(), "yaml", ("m",), "file")

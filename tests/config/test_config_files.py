@@ -2,12 +2,14 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from toolcrib.config import Config, config_from_mapping, load_config, user_config_dir, user_state_dir
+from toolcrib.config.edit import add_entry
 
 
 def write(folder: Path, content: Any, name: str = "mcp.json") -> Path:
@@ -226,3 +228,12 @@ def test_without_the_environment_the_platforms_directories_are_used(monkeypatch:
     assert user_config_dir().name == "toolcrib"
     assert user_state_dir().name == "toolcrib"
     assert user_config_dir() != user_state_dir() or os.name == "nt"
+
+
+def test_servers_that_are_added_at_the_same_time_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLCRIB_STATE_DIR", str(tmp_path / "state"))
+    file = tmp_path / "servers.json"
+    with ThreadPoolExecutor(8) as threads:
+        for each in [threads.submit(add_entry, file, f"s{n}", {"command": "x"}) for n in range(24)]:
+            each.result()
+    assert len(json.loads(file.read_text())["mcpServers"]) == 24

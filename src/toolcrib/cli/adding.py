@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolcrib.cli.agreeing import agreed
+from toolcrib.cli.agreeing import declined
 from toolcrib.cli.available import Registries, config_with_registries, read_registries
 from toolcrib.cli.options import AsJson, ConfigFiles
 from toolcrib.cli.session import read_config, run
@@ -17,6 +17,7 @@ from toolcrib.cli.switching import ServerName, configured, switches
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config, user_config_dir
 from toolcrib.errors import UsageError, shown
+from toolcrib.files import expanded
 
 if TYPE_CHECKING:
     from toolcrib.crib import Directory
@@ -62,7 +63,7 @@ def add(
     Example: toolcrib servers add com.example/weather --key weather
     """
     chosen = config_with_registries(config, registry)
-    file = (to or user_config_dir() / _FILE).expanduser().absolute()
+    file = expanded(to or user_config_dir() / _FILE).absolute()
     return run(partial(_add, chosen, name, file, key, kind, yes=yes, as_json=as_json))
 
 
@@ -101,8 +102,7 @@ async def _add(
     else:
         for line in lines:
             print_text(line)
-    if not yes and not agreed("Add it?", "Nothing was added"):
-        tell("Nothing was added.")
+    if declined("Add it?", "Nothing was added", yes=yes):
         return FAILED
     backup = add_entry(file, proposal.key, proposal.entry, proposal.inputs)
     if as_json:

@@ -35,3 +35,17 @@ def agreed(question: str, nothing: str) -> bool:
         sys.stderr.write("\n")
         raise ToolcribError(f"{nothing}: the question has no answer.", hint="Run it again, and answer y or n.")
     return answer.strip().lower() in {"y", "yes"}
+
+
+def declined(question: str, nothing: str, *, yes: bool) -> bool:
+    """Whether somebody has said no, who is told then that nothing has happened.
+
+    Args:
+        question: The question.
+        nothing: See `agreed`, which also says what it raises.
+        yes: Whether nobody is to be asked.
+    """
+    if yes or agreed(question, nothing):
+        return False
+    tell(f"{nothing}.")
+    return True

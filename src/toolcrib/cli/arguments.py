@@ -3,10 +3,10 @@
 import json
 import sys
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from toolcrib.errors import UsageError, shown
+from toolcrib.files import expanded
 
 if TYPE_CHECKING:
     from toolcrib.catalog import JsonObject, Tool
@@ -113,7 +113,7 @@ def text_of(given: str) -> str:
     if not given.startswith("@"):
         return given
     try:
-        return Path(given[1:]).expanduser().read_text(encoding="utf-8-sig")
+        return expanded(given[1:]).read_text(encoding="utf-8-sig")
     except OSError as error:
         raise UsageError(f"{given[1:]} can't be read: {error.strerror}.", hint="Check the path.") from None
     except ValueError:

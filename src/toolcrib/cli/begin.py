@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from toolcrib.files import expanded
+
 
 def how_to_begin(folder: Path) -> str:
     """What to do when nothing is configured.
@@ -32,7 +34,7 @@ def serve_command(configs: Sequence[Path]) -> list[str]:
     """The command, with its arguments, by which a client starts the gateway."""
     arguments = ["serve"]
     for path in configs:
-        arguments += ["--config", str(path.expanduser().absolute())]
+        arguments += ["--config", str(expanded(path).absolute())]
     # Clients of the desktop don't have the shell's PATH, so the full path is given.
     beside = Path(sys.executable).with_name("toolcrib.exe" if sys.platform == "win32" else "toolcrib")
     if beside.is_file():

@@ -5,9 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from toolcrib.cli.streams import one_line, print_text
+import typer
+
+from toolcrib.cli import completing
+from toolcrib.cli.streams import one_line, print_text, tell
 from toolcrib.cli.tables import print_styled
 from toolcrib.clients import (
     CLIENTS,
@@ -23,6 +26,7 @@ from toolcrib.clients import (
 from toolcrib.config.entry import parse_entry
 from toolcrib.config.paths import user_config_dir
 from toolcrib.errors import ToolcribError, UsageError
+from toolcrib.files import expanded
 from toolcrib.redact import Secrets
 from toolcrib.schema import server_ids
 
@@ -31,6 +35,23 @@ if TYPE_CHECKING:
 
 _Item = TypeVar("_Item")
 _Made = TypeVar("_Made")
+
+ClientNames = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="CLIENT",
+        help="A client, such as `cursor` or `claude-desktop`.",
+        show_default=False,
+        autocompletion=completing.clients,
+    ),
+]
+
+ClientFileOption = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", help="The client's file, where it is elsewhere.", show_default=False),
+]
+
+AllClients = Annotated[bool, typer.Option("--all", help="Every client whose file is on this machine.")]
 
 SERVERS_FILE = "servers.json"
 """Where servers are written in the user's own configuration folder."""
@@ -52,7 +73,7 @@ def chosen_files(names: Sequence[str] | None, file: Path | None, project: Path |
     if file is not None:
         if len(wanted) != 1:
             raise UsageError("A file belongs to one client.", hint="Name the client whose form the file has.")
-        path = file.expanduser().absolute()
+        path = expanded(file).absolute()
         if not path.exists():
             raise UsageError(f"There is no file {path}.", hint="Check its path.")
         found = read_client_file(wanted[0], path)
@@ -71,11 +92,23 @@ def usual_file(wanted: Client) -> Path:
 def target(to: Path | None, configs: Sequence[Path] | None) -> Path:
     """The configuration that servers are imported into."""
     named = to or (configs[-1] if configs else None)
-    return (named or user_config_dir() / SERVERS_FILE).expanduser().absolute()
+    return expanded(named or user_config_dir() / SERVERS_FILE).absolute()
 
 
-def print_candidates(files: Iterable[ClientFile], candidates: Iterable[Candidate]) -> None:
+def refuse_unreadable(files: Sequence[ClientFile]) -> None:
+    """Refuse files of which none can be read.
+
+    Raises:
+        ConfigError: What is wrong with the first.
+    """
+    if files and all(each.error is not None for each in files) and (error := files[0].error) is not None:
+        raise error
+
+
+def print_found(files: Sequence[ClientFile], candidates: Sequence[Candidate]) -> None:
     """Tell each client's file, its servers, and what becomes of them."""
+    if not files:
+        print_text(f"No servers of these clients were found here: {', '.join(each.title for each in CLIENTS)}.")
     broken = [each for each in files if each.error is not None]
     for path, group in groupby(candidates, lambda each: each.path):
         servers = [*group]
@@ -87,11 +120,6 @@ def print_candidates(files: Iterable[ClientFile], candidates: Iterable[Candidate
     for each in broken:
         print_text(f"{each.client.title}, {each.path}")
         print_styled(f"left alone: {each.error.message if each.error else ''}", indent=2)
-
-
-def no_clients() -> str:
-    """What to say where no client's file was found."""
-    return f"No servers of these clients were found here: {', '.join(each.title for each in CLIENTS)}."
 
 
 def candidate_json(each: Candidate) -> dict[str, Any]:
@@ -148,50 +176,16 @@ def each_or_why(items: Sequence[_Item], do: "Callable[[_Item], _Made]") -> tuple
     return made, failures
 
 
+def tell_failures(failures: Iterable[ToolcribError]) -> None:
+    """Say what is wrong with each file."""
+    for each in failures:
+        tell(f"{each.message}\n{each.hint}".rstrip())
+
+
 def gateway_env() -> Mapping[str, str]:
     """The variables without which a client's gateway would look elsewhere than this command does."""
     names = ("TOOLCRIB_CONFIG_DIR", "TOOLCRIB_STATE_DIR")
     return {name: os.environ[name] for name in names if os.environ.get(name)}
-
-
-def has_keyring() -> bool:
-    """Whether the system has a keyring that keeps anything; a locked one counts."""
-    import keyring
-    from keyring.backends import fail, null
-
-    return not isinstance(keyring.get_keyring(), fail.Keyring | null.Keyring)
-
-
-def keyring_writer() -> "Callable[[str, str], None]":
-    """Puts a secret into the system's keyring.
-
-    Raises:
-        ToolcribError: When it is called: there is no keyring, it is locked, or it fails.
-    """
-    from toolcrib.config.variables import KEYRING_SERVICE
-
-    def put(name: str, value: str) -> None:
-        import keyring
-
-        if not has_keyring():
-            raise ToolcribError(
-                f"This machine has no keyring, so {name} stays where it is.",
-                hint="Leave it in the file, which only you can read, with --no-keyring; write ${env:NAME} in its "
-                "place; or set a keyring up (keyring --list-backends shows which there are).",
-            )
-        try:
-            keyring.set_password(KEYRING_SERVICE, name, value)
-            # A back-end that is switched off takes everything and keeps nothing.
-            why = "" if keyring.get_password(KEYRING_SERVICE, name) == value else "it does not keep it"
-        except Exception as error:  # back-ends raise errors of their own libraries
-            why = type(error).__name__
-        if why:
-            raise ToolcribError(
-                f"The system's keyring takes nothing ({why}), so {name} stays where it is.",
-                hint="Unlock it, or leave the secrets where they are with --no-keyring.",
-            )
-
-    return put
 
 
 def _fate(each: Candidate) -> str:

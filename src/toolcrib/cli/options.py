@@ -24,6 +24,10 @@ ReadOnly = Annotated[
 
 AskAll = Annotated[bool, typer.Option("--ask-all", help="Ask before every call of a tool that the rules would allow.")]
 
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do it without asking.")]
+
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
 SkillPaths = Annotated[

@@ -1,5 +1,6 @@
 """What a client's entry means, written as an entry of Toolcrib's own configuration."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -38,6 +39,10 @@ def translated(client: Client, entry: object) -> Translated:
     found = rule(written) if rule else Translated(written)
     if found.entry is not None and not looks_like_entry(found.entry):
         return Translated(None, "its entry has neither a command nor a url")
+    try:
+        json.dumps(found.entry, allow_nan=False)
+    except (TypeError, ValueError):  # a date of TOML or YAML, a number beyond all floats
+        return Translated(None, "its entry holds a value that JSON has no form for")
     return found
 
 

@@ -14,8 +14,8 @@ from toolcrib.config import Config, Input, ServerConfig, Variables, known_inputs
 from toolcrib.config.edit import add_entries, backup_of, change_entry
 from toolcrib.config.entry import parse_entry
 from toolcrib.config.jsonc import parse_document
-from toolcrib.errors import ConfigError
-from toolcrib.files import write_whole
+from toolcrib.errors import ConfigError, StoreError
+from toolcrib.files import held, write_whole
 
 State = Literal["new", "renamed", "known", "same", "toolcrib", "left", "broken"]
 """What becomes of a server: it is new, new under another key since its own is taken, there already, the same as
@@ -220,9 +220,20 @@ class Imports:
         return {identity: key for identity, key in members.items() if isinstance(key, str)}
 
     def add(self, candidates: Iterable[Candidate]) -> None:
-        """Remember what was imported."""
-        known = self.read() | {each.identity: each.into for each in candidates}
-        write_whole(self._path, [json.dumps(known, indent=1).encode()])
+        """Remember what was imported.
+
+        Raises:
+            StoreError: It can't be written.
+        """
+        try:
+            with held(self._path.with_suffix(".lock")):
+                known = self.read() | {each.identity: each.into for each in candidates}
+                write_whole(self._path, [json.dumps(known, indent=1).encode()])
+        except OSError as error:
+            raise StoreError(
+                f"{self._path} can't be written: {error.strerror}.",
+                hint="All else is done; only what moves into the keyring would be imported a second time.",
+            ) from None
 
 
 def import_servers(

@@ -2,19 +2,19 @@
 
 import errno
 import hashlib
-import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from toolcrib.clients.documents import read_bytes, read_servers, with_servers
-from toolcrib.clients.known import Client, client
+from toolcrib.clients.known import Client
+from toolcrib.clients.record import Record
 from toolcrib.clients.restoring import Versions
 from toolcrib.config.encoding import decoded
 from toolcrib.errors import ConfigError, UsageError
-from toolcrib.files import write_whole
+from toolcrib.files import followed, held, write_whole
 
 KEY = "toolcrib"
 """The key of Toolcrib's own entry in a client's file."""
@@ -60,27 +60,6 @@ class Change:
         return [*unified_diff(now, then, f"{self.path} now", f"{self.path} then", lineterm="")]
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
-    """What was installed where.
-
-    Attributes:
-        client: The client's id.
-        path: Its file.
-        written: The hash of what was written.
-        existed: Whether there was a file before.
-        taken: The servers that were taken out, as written, by key.
-        original: The hash of what the file was before; empty where an earlier version of Toolcrib installed it.
-    """
-
-    client: str
-    path: str
-    written: str
-    existed: bool
-    taken: dict[str, Any]
-    original: str = ""
-
-
 class Installations:
     """What stands for what, and the files as they were before: kept privately, since they may hold secrets.
 
@@ -122,21 +101,25 @@ class Installations:
             ConfigError: The file has changed since, can't be written, or is write-protected; nothing is installed
                 then.
         """
-        self._unchanged(change)
+        with held(self._folder / "installing.lock"):
+            self._unchanged(change)
+            return self._installed(change)
+
+    def _installed(self, change: Change) -> Path | None:
         earlier = self._record(change.client, change.path)
         original = change.before
-        taken = dict(change.taken)
+        taken = change.taken
         if earlier is not None:
             # Uninstalling goes back to before the first time, with what was added to the file since then.
-            taken = earlier.taken | taken
+            taken = {**earlier.taken, **taken}
             if _hash(change.before) == earlier.written:
                 original = self._original(earlier)
             elif change.before != self._copy(earlier):
                 original = self._versions(change.before, earlier).given_back()
         after = change.after or b""
         existed = original is not None
-        record = _Record(change.client.id, str(change.path), _hash(after), existed, taken, _hash(original))
-        self._note(change, {".before": original, ".json": json.dumps(asdict(record)).encode(), ".written": after})
+        record = Record(change.client, change.path, _hash(after), existed, taken, _hash(original))
+        self._note(change, {".before": original, ".json": record.to_bytes(), ".written": after})
         return self._place(change.client, change.path, ".before") if existed else None
 
     def _note(self, change: Change, notes: Mapping[str, bytes | None]) -> None:
@@ -205,9 +188,9 @@ class Installations:
         place = None if copy is None else self._place(client, path, f"-{_hash(copy)[:8]}.kept")
         return Change(client, path, before, after, record.taken, is_partial=True, kept=place, keeps=copy)
 
-    def _restored(self, client: Client, before: bytes | None, record: _Record) -> Change:
+    def _restored(self, client: Client, before: bytes | None, record: Record) -> Change:
         """The change to what a file was before Toolcrib; what it is now is kept if it is not what Toolcrib wrote."""
-        path = Path(record.path)
+        path = record.path
         original = self._original(record)
         if before is None or _hash(before) == record.written:
             return Change(client, path, before, original, record.taken)
@@ -220,39 +203,44 @@ class Installations:
         Raises:
             ConfigError: The file has changed since, can't be written, or is write-protected.
         """
-        self._unchanged(change)
-        if change.kept is not None:
-            _put({change.kept: change.keeps})  # under a name that no later installation takes
-        if change.after is None:
-            _remove(change.path)
-        elif not change.is_none:
-            _write(change.path, change.after)
-        for ending in (".json", ".before", ".written"):
-            self._place(change.client, change.path, ending).unlink(missing_ok=True)
+        with held(self._folder / "installing.lock"):
+            self._unchanged(change)
+            if change.kept is not None:
+                _put({change.kept: change.keeps})  # under a name that no later installation takes
+            if change.after is None:
+                _remove(change.path)
+            elif not change.is_none:
+                _write(change.path, change.after)
+            _put({self._place(change.client, change.path, ending): None for ending in (".json", ".before", ".written")})
 
     def known(self) -> list[tuple[Client, Path]]:
         """Where Toolcrib was installed."""
-        found: list[tuple[Client, Path]] = []
-        for path in sorted(self._folder.glob("*-*.json")):
-            record = _read(path)
-            if record is not None:
-                found.append((client(record.client), Path(record.path)))
-        return found
+        return [(record.client, record.path) for record, _ in self._records() if record is not None]
 
-    def _versions(self, now: bytes | None, record: _Record) -> Versions:
+    def damaged(self) -> list[ConfigError]:
+        """What is wrong with the notes of what was installed."""
+        return [error for _, error in self._records() if error is not None]
+
+    def _records(self) -> Iterator[tuple[Record | None, ConfigError | None]]:
+        for path in sorted(self._folder.glob("*-*.json")):
+            try:
+                yield Record.of(path), None
+            except ConfigError as error:
+                yield None, error
+
+    def _versions(self, now: bytes | None, record: Record) -> Versions:
         """A file that was changed since, and what it was."""
-        owner, path = client(record.client), Path(record.path)
-        written = read_bytes(self._place(owner, path, ".written"))
-        return Versions(owner, path, self._copy(record), written, now, record.taken, KEY)
+        written = read_bytes(self._place(record.client, record.path, ".written"))
+        return Versions(record.client, record.path, self._copy(record), written, now, record.taken, KEY)
 
     def _unchanged(self, change: Change) -> None:
         if read_bytes(change.path) != change.before:
             raise ConfigError(f"{change.path} has changed just now, and was left alone.", hint="Run the command again.")
 
-    def _original(self, record: _Record) -> bytes | None:
+    def _original(self, record: Record) -> bytes | None:
         data = self._copy(record)
         if data is None and record.existed:
-            backup = self._place(client(record.client), Path(record.path), ".before")
+            backup = self._place(record.client, record.path, ".before")
             state = "is not what Toolcrib kept there" if backup.exists() else "is gone"
             raise ConfigError(
                 f"{backup} {state}, so {record.path} can't be what it was.",
@@ -260,15 +248,15 @@ class Installations:
             )
         return data
 
-    def _copy(self, record: _Record) -> bytes | None:
+    def _copy(self, record: Record) -> bytes | None:
         """What a file was before; None where there was none, or the copy is gone or altered."""
         if not record.existed:
             return None
-        data = read_bytes(self._place(client(record.client), Path(record.path), ".before"))
+        data = read_bytes(self._place(record.client, record.path, ".before"))
         return None if record.original not in {"", _hash(data)} else data
 
-    def _record(self, client: Client, path: Path) -> _Record | None:
-        return _read(self._place(client, path, ".json"))
+    def _record(self, client: Client, path: Path) -> Record | None:
+        return Record.of(self._place(client, path, ".json"))
 
     def _place(self, client: Client, path: Path, ending: str) -> Path:
         name = hashlib.sha256(str(path.absolute()).encode()).hexdigest()[:16]
@@ -308,14 +296,6 @@ def entry_for(client: Client, command: Sequence[str], env: Mapping[str, str]) ->
             return common
 
 
-def _read(path: Path) -> _Record | None:
-    try:
-        members = cast("dict[str, Any]", json.loads(path.read_bytes()))
-        return _Record(**members)
-    except (OSError, ValueError, TypeError):
-        return None
-
-
 def _hash(data: bytes | None) -> str:
     return hashlib.sha256(data or b"").hexdigest()
 
@@ -338,14 +318,14 @@ def _put(files: Mapping[Path, bytes | None]) -> None:
 
 def _remove(path: Path) -> None:
     try:
-        path.resolve().unlink(missing_ok=True)  # a link to the file stays one
+        followed(path).unlink(missing_ok=True)
     except OSError as error:
         raise ConfigError(f"{path} can't be removed: {error.strerror}.", hint="Check its folder's rights.") from None
 
 
 def _write(path: Path, data: bytes) -> None:
-    real = path.resolve()  # a link to the file stays one
     try:
+        real = followed(path)
         # A file is replaced by moving another over it, which its own rights would not keep anybody from.
         if real.exists() and not real.stat().st_mode & 0o222:
             raise ConfigError(f"{path} is write-protected, and was left alone.", hint="Allow writing to it first.")

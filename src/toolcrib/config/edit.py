@@ -11,8 +11,9 @@ from toolcrib.config.encoding import decoded, encoded
 from toolcrib.config.entry import looks_like_entry
 from toolcrib.config.jsonc import parse_document
 from toolcrib.config.jsonedit import members_at, with_members
+from toolcrib.config.paths import user_state_dir
 from toolcrib.errors import ConfigError, UsageError, shown
-from toolcrib.files import write_whole
+from toolcrib.files import followed, held, write_whole
 
 _ROOTS = ("mcpServers", "servers")
 _OURS = {"inputs", "toolcrib", "$schema"}
@@ -136,15 +137,17 @@ def backup_of(path: Path) -> Path:
 
 
 def _rewrite(path: Path, change: Callable[[str], str], *, keep: bool = True) -> Path | None:
-    real = path.resolve()  # a link to the file stays one
     try:
-        before = real.read_bytes() if real.exists() else None
-        text, encoding = decoded(before or b"", str(path))
-        changed = encoded(change(text), encoding)
-        backup = None if before is None or not keep else backup_of(path)
-        if backup is not None:
-            shutil.copy2(real, backup)
-        write_whole(real, [changed], private=False)
+        # What another process adds at the same time must not be lost.
+        with held(user_state_dir() / "configuration.lock"):
+            real = followed(path)
+            before = real.read_bytes() if real.exists() else None
+            text, encoding = decoded(before or b"", str(path))
+            changed = encoded(change(text), encoding)
+            backup = None if before is None or not keep else backup_of(path)
+            if backup is not None:
+                shutil.copy2(real, backup)
+            write_whole(real, [changed], private=False)
     except OSError as error:
         raise ConfigError(
             f"{path} can't be changed: {error.strerror}.", hint="Check its rights, or name another file."

@@ -1,7 +1,9 @@
 """Reading one server's entry as the clients in use write it."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,6 +41,9 @@ _OTHERS = {"autoApprove", "alwaysAllow", "timeout", "trust", "name", "icon", "ga
 
 # Not applied either, but whoever wrote them expects tools to be hidden.
 _LIMITS = {"tools", "disabledTools", "enabledTools", "includeTools", "excludeTools"}
+
+_UNFIT = re.compile(r"[\x00\ud800-\udfff]")
+"""What ends a text for the system, and what has no form in UTF-8."""
 
 
 def looks_like_entry(value: object) -> bool:
@@ -100,7 +105,7 @@ class _Fields:
         if value is None:
             return None
         if isinstance(value, str) and value.strip():
-            return value
+            return self._fit(name, value)
         self.problems.append(f"{name} must be a text" if not isinstance(value, str) else f"{name} is empty")
         return None
 
@@ -111,7 +116,7 @@ class _Fields:
         if isinstance(value, Sequence) and not isinstance(value, str | bytes):
             texts = [_scalar(item) for item in cast("Sequence[object]", value)]
             if None not in texts:
-                return tuple(text for text in texts if text is not None)
+                return tuple(self._fit(name, text) for text in texts if text is not None)
         self.problems.append(f"{name} must be a list of texts")
         return ()
 
@@ -125,10 +130,10 @@ class _Fields:
         found: dict[str, str] = {}
         for key, member in cast("Mapping[str, object]", value).items():
             text = _scalar(member)
-            if not key or "=" in key or "\x00" in key:
+            if not key or "=" in key or _UNFIT.search(key):
                 self.problems.append(f"{name} has the impossible name {shown(key)}")
             elif text is not None:
-                found[key] = text
+                found[key] = self._fit(f"{name}.{key}", text)
             elif member is not None:  # in VS Code, null takes a variable away: there is nothing to take away
                 self.problems.append(f"{name}.{key} must be a text")
         return found
@@ -142,12 +147,19 @@ class _Fields:
             return otherwise
         return value
 
+    def _fit(self, name: str, text: str) -> str:
+        if _UNFIT.search(text):
+            self.problems.append(f"{name} holds a zero or half a surrogate pair, which no program or address can have")
+        return text
+
 
 def _scalar(value: object) -> str | None:
     """A text, or a number or boolean spelled as JSON does; None for anything else."""
     if isinstance(value, str):
         return value
-    return json.dumps(value) if isinstance(value, bool | int | float) else None
+    return (
+        json.dumps(value) if isinstance(value, bool | int) or (isinstance(value, float) and isfinite(value)) else None
+    )
 
 
 def _transport(fields: _Fields, command: str | None, url: str | None) -> Transport:

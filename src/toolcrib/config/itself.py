@@ -6,6 +6,7 @@ from pathlib import Path
 
 from toolcrib.config.paths import user_config_dir
 from toolcrib.config.server import ServerConfig
+from toolcrib.files import expanded
 
 
 def is_toolcrib(server: ServerConfig) -> bool:
@@ -24,8 +25,8 @@ def starts_itself(server: ServerConfig, files: Sequence[Path]) -> bool:
     if not is_toolcrib(server):
         return False
     words = [server.command or "", *server.args]
-    inner = [Path(following).expanduser() for word, following in pairwise([*words, ""]) if word in {"--config", "-c"}]
-    inner += [Path(word.partition("=")[2]).expanduser() for word in words if word.startswith("--config=")]
+    inner = [expanded(following) for word, following in pairwise([*words, ""]) if word in {"--config", "-c"}]
+    inner += [expanded(word.partition("=")[2]) for word in words if word.startswith("--config=")]
     folder = user_config_dir()
     return any(path.absolute() in files for path in inner) or (
         not inner and any(path.parent == folder for path in files)

@@ -15,6 +15,8 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 _REST = re.compile(r"(?:[ \t]|/\*.*?\*/)*(?://[^\r\n]*)?", re.DOTALL)
 """What may follow a member on its line: spaces and comments, one of which may go on over more lines."""
 _DECODER = json.JSONDecoder()
+_STRING_OR_INFINITY = re.compile(r'"(?:[^"\\]|\\.)*"|Infinity')
+_HALF_PAIR = re.compile(r"[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ def with_members(
         ConfigError: As `members_at`.
     """
     if not text.strip():
-        return json.dumps(_nested(root, put), ensure_ascii=False, indent=2) + "\n"
+        return _json(_nested(root, put), "  ") + "\n"
     members_at(text, root, name)  # whatever can't be read is refused before anything is cut
     plain, commas = blanked(text), without_comments(text)
     place = _skip(plain, 0)
@@ -211,10 +213,7 @@ def _lines(text: str, put: Mapping[str, Any], indent: str) -> str:
     """Members as they are written at an indent; the first without it."""
     unit = _unit(text)
     newline = _newline(text)
-    written = [
-        f"{json.dumps(key, ensure_ascii=False)}: {json.dumps(entry, ensure_ascii=False, indent=unit)}"
-        for key, entry in put.items()
-    ]
+    written = [f"{_json(key, unit)}: {_json(entry, unit)}" for key, entry in put.items()]
     return f",\n{indent}".join(each.replace("\n", f"\n{indent}") for each in written).replace("\n", newline)
 
 
@@ -225,6 +224,21 @@ def _written(text: str, put: Mapping[str, Any], indent: str) -> str:
     inner = indent + _unit(text)
     newline = _newline(text)
     return f"{{{newline}{inner}{_lines(text, put, inner)}{newline}{indent}}}"
+
+
+def _json(value: Any, unit: str) -> str:
+    """A value as JSON that reads as the same value again, also where Python writes what JSON has no form for.
+
+    A number beyond all floats is infinite once it is read; half a surrogate pair can stand in an escape alone.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=unit)
+    return _STRING_OR_INFINITY.sub(
+        lambda found: "1e999" if found[0] == "Infinity" else _HALF_PAIR.sub(_escaped, found[0]), text
+    )
+
+
+def _escaped(half: re.Match[str]) -> str:
+    return f"\\u{ord(half[0]):04x}"
 
 
 def _member_indent(text: str, opening: int, members: Sequence[_Member]) -> str:

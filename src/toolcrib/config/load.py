@@ -15,6 +15,7 @@ from toolcrib.config.paths import user_config_dir
 from toolcrib.config.server import ServerConfig
 from toolcrib.config.variables import Input
 from toolcrib.errors import ConfigError, shown
+from toolcrib.files import expanded
 
 _ROOTS = ("mcpServers", "servers")
 _TOP = {*_ROOTS, "inputs", "toolcrib", "$schema"}
@@ -61,7 +62,7 @@ def load_config(
         return _load_user_config()
     merged = _Merged()
     for path in paths:
-        merged.read(Path(os.path.expanduser(path)).absolute())
+        merged.read(expanded(path).absolute())
     return merged.config()
 
 

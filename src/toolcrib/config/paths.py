@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from toolcrib.files import expanded
+
 
 def user_config_dir() -> Path:
     """The folder whose `*.json` files are read when no configuration is named.
@@ -32,4 +34,4 @@ def user_state_dir() -> Path:
 
 def _from_environment(name: str) -> Path | None:
     value = os.environ.get(name)
-    return Path(os.path.expanduser(value)).absolute() if value else None
+    return expanded(value).absolute() if value else None

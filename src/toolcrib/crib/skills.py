@@ -12,6 +12,7 @@ from toolcrib.catalog import SKILL_HEAD, SKILLS, RequestContext
 from toolcrib.crib.skillneeds import NeedsOf, SkillNeeds, UsedSkill
 from toolcrib.crib.skillsearch import SkillIndex, as_tool
 from toolcrib.errors import DeniedError, ProtocolError
+from toolcrib.files import expanded
 from toolcrib.search import Browse, Query, Select
 from toolcrib.skills import SKILL_FILE, Skill, SkillError, SkillFiles, SkillSource, UnknownSkillError, load
 
@@ -42,7 +43,7 @@ class Skills:
         self, crib: "Crib", places: Sequence[str], sources: "SourceTable", policy: Policy, needs: NeedsOf
     ) -> None:
         self._crib = crib
-        self._places = [Path(os.path.expanduser(place)) for place in places]
+        self._places = [expanded(place) for place in places]
         self._given: dict[Path, None] = {}
         self._policy = policy
         self._needs = needs
@@ -160,7 +161,7 @@ class Skills:
         """The skill at a path, or of an id, as it is now; it is followed from then on."""
         if isinstance(path, str) and path.startswith(SKILL_HEAD):
             return self.get(path, caller)
-        place = Path(os.path.expanduser(path)).absolute()
+        place = expanded(path).absolute()
         folder = place.parent if place.name == SKILL_FILE else place
         skill = load(folder)
         self._given[folder] = None

@@ -12,6 +12,7 @@ import anyio
 
 from toolcrib.config import ResolvedServer
 from toolcrib.doctor.finding import Finding, listed
+from toolcrib.files import expanded
 from toolcrib.redact import Secrets
 
 CHECK = "command"
@@ -170,7 +171,7 @@ def _script(entry: ResolvedServer) -> Path | None:
     if not _is_interpreter(entry.command or ""):
         return None
     first = next(_words(entry.args), "")
-    path = Path(first).expanduser()
+    path = expanded(first)
     return path if path.is_absolute() and path.suffix in _SCRIPTS else None
 
 

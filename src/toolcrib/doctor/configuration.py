@@ -9,6 +9,7 @@ from toolcrib.broker.policy.checking import unfitting
 from toolcrib.config import Config, ServerConfig, load_config, starts_itself, user_config_dir
 from toolcrib.doctor.finding import Finding
 from toolcrib.errors import ConfigError, UsageError, shown
+from toolcrib.files import expanded
 
 CHECK = "configuration"
 
@@ -22,7 +23,7 @@ def read_configuration(files: Sequence[Path]) -> tuple[Config, list[Finding]]:
     Raises:
         UsageError: A file that was named does not exist.
     """
-    paths = [path.expanduser().absolute() for path in files]
+    paths = [expanded(path).absolute() for path in files]
     for path in paths:
         if not path.exists():
             raise UsageError(f"There is no file {path}.", hint="Check the path of the configuration.")

@@ -103,12 +103,24 @@ def with_servers(
     """
     document = _document(form)
     text, encoding = decoded(data or b"", name)
-    before: Mapping[str, Any] = document.servers(text, root, name) if text.strip() else {}
+    before: Mapping[str, Any] = {}
+    whole: Mapping[str, Any] = {}
+    if text.strip():
+        before, whole = document.servers(text, root, name), document.servers(text, (), name)
     changed = document.changed(text, root, name, without, put)
     wanted = {key: entry for key, entry in before.items() if key not in without} | {**put}
-    if document.servers(changed, root, name) != wanted:
+    rest = _without(document.servers(changed, (), name), root)
+    if document.servers(changed, root, name) != wanted or rest != _without(whole, root):
         raise ConfigError(f"{name} can't be changed without losing something.", hint="Change it by hand.")
     return encoded(changed, encoding)
+
+
+def _without(whole: Mapping[str, Any], root: tuple[str, ...]) -> Mapping[str, Any]:
+    """All that a document holds beside the servers."""
+    if not root:
+        return {}
+    key, *rest = root
+    return {**whole, key: _without(whole.get(key) or {}, tuple(rest))}
 
 
 def _document(form: Format) -> Document:

@@ -13,37 +13,36 @@ _HEADER = re.compile(r"[ \t]*\[")
 class TomlText:
     """Tables are cut out and put in by lines; where servers are written otherwise, by tomlkit.
 
-    tomlkit takes the comments before the next table for part of the table that it removes.
+    tomlkit takes the comments before the next table for part of the table that it removes, and loses its way in some
+    documents whose tables are not in order.
     """
 
     def servers(self, text: str, root: tuple[str, ...], name: str) -> Mapping[str, Any]:
         """The servers by key; see `Document`."""
-        found = _table(_parsed(text, name), root, name)
-        return {} if found is None else {key: _plain(value) for key, value in found.items()}
+        return _table(_parsed(text, name), root, name) or {}
 
     def changed(
         self, text: str, root: tuple[str, ...], name: str, without: Collection[str], put: Mapping[str, Any]
     ) -> str:
         """The text with other servers; see `Document`."""
-        from tomlkit.exceptions import TOMLKitError
-
+        servers = self.servers(text, root, name)
+        wanted = {key: entry for key, entry in servers.items() if key not in without} | {**put}
+        by_lines = _by_lines(text, root, {*without, *put}, put)
+        if by_lines is not None and self._holds(by_lines, root, wanted):
+            return by_lines
         try:
-            rewritten = _rewritten(_parsed(text, name), root, name, without, put)
-        except TOMLKitError:  # it does not find some dotted keys again that it has read
+            return _rewritten(text, root, without, put)
+        except Exception:  # besides errors of its own, it raises IndexError and KeyError over dotted keys
             raise ConfigError(
                 f"{name} has servers that can't be taken out safely.",
                 hint=f"Write each as a table: [{'.'.join(root)}.NAME].",
             ) from None
-        by_lines = _by_lines(text, root, {*without, *put}, put)
-        return by_lines if by_lines is not None and _same(by_lines, rewritten) else rewritten
 
-
-def _same(text: str, other: str) -> bool:
-    """Whether two documents hold the same."""
-    try:
-        return tomllib.loads(text) == tomllib.loads(other)
-    except tomllib.TOMLDecodeError:
-        return False  # what looked like a table was a line of a text
+    def _holds(self, text: str, root: tuple[str, ...], servers: Mapping[str, Any]) -> bool:
+        try:
+            return self.servers(text, root, "") == servers
+        except ConfigError:
+            return False  # what looked like a table was a line of a text
 
 
 def _by_lines(text: str, root: tuple[str, ...], out: Collection[str], put: Mapping[str, Any]) -> str | None:
@@ -116,56 +115,42 @@ def _closing_comments(lines: list[str]) -> list[str]:
     return closing if any(line.strip() for line in closing) else []
 
 
-def _rewritten(
-    document: MutableMapping[str, Any],
-    root: tuple[str, ...],
-    name: str,
-    without: Collection[str],
-    put: Mapping[str, Any],
-) -> str:
+def _rewritten(text: str, root: tuple[str, ...], without: Collection[str], put: Mapping[str, Any]) -> str:
     import tomlkit
     import tomlkit.items
 
-    servers = _table(document, root, name)
-    if servers is None:
-        servers = document
-        for key in root:
-            if key not in servers:
-                servers[key] = tomlkit.table(is_super_table=True)
-            servers = cast("MutableMapping[str, Any]", servers[key])
+    document = tomlkit.parse(text)
+    servers = cast("MutableMapping[str, Any]", document)
+    for key in root:
+        if key not in servers:
+            servers[key] = tomlkit.table(is_super_table=True)
+        servers = cast("MutableMapping[str, Any]", servers[key])
     for key in [each for each in servers if each in without or each in put]:
         del servers[key]
     inline = isinstance(servers, tomlkit.items.InlineTable)
     for key, entry in put.items():
         servers[key] = entry if inline else _item(entry)
-    return tomlkit.dumps(cast("Any", document))
+    return tomlkit.dumps(document)
 
 
-def _parsed(text: str, name: str) -> MutableMapping[str, Any]:
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
+def _parsed(text: str, name: str) -> Mapping[str, Any]:
     try:
-        return cast("MutableMapping[str, Any]", tomlkit.parse(text))
-    except (TOMLKitError, RecursionError) as error:
-        reason = str(error) or type(error).__name__
+        return tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
         raise ConfigError(f"{name} is not TOML: {reason.rstrip('.')}.", hint="Correct it first.") from None
 
 
-def _table(document: MutableMapping[str, Any], root: tuple[str, ...], name: str) -> MutableMapping[str, Any] | None:
+def _table(document: Mapping[str, Any], root: tuple[str, ...], name: str) -> Mapping[str, Any] | None:
     found = document
     for key in root:
-        inner = found.get(key)
+        inner: object = found.get(key)
         if inner is None:
             return None
-        if not isinstance(inner, MutableMapping):
+        if not isinstance(inner, Mapping):
             raise ConfigError(f"{name}: {'.'.join(root)} is no table of servers.", hint="Correct it first.")
-        found = cast("MutableMapping[str, Any]", inner)
+        found = cast("Mapping[str, Any]", inner)
     return found
-
-
-def _plain(value: Any) -> Any:
-    return value.unwrap() if hasattr(value, "unwrap") else value
 
 
 def _item(entry: Mapping[str, Any], *, bare: int = 0) -> Any:

@@ -3,11 +3,15 @@
 import io
 import re
 from collections.abc import Collection, Mapping, MutableMapping
+from math import inf
 from typing import Any, cast
 
 from toolcrib.errors import ConfigError
 
 _MAPPING_INDENT = re.compile(r"^[^\s#-][^\n]*:[ \t]*(?:#[^\n]*)?\n( +)[^\s-]", re.MULTILINE)
+
+MAX_VALUES = 200_000
+"""Aliases counted as what they stand for: nine lines can stand for a billion values."""
 
 
 class YamlText:
@@ -16,6 +20,8 @@ class YamlText:
     def servers(self, text: str, root: tuple[str, ...], name: str) -> Mapping[str, Any]:
         """The servers by key; see `Document`."""
         found = _mapping(_loaded(text, name)[1], root, name)
+        if _size(found, {}) > MAX_VALUES:
+            raise ConfigError(f"{name} holds more than {MAX_VALUES:,} values.", hint="Is this a configuration?")
         return {} if found is None else {str(key): _plain(value) for key, value in found.items()}
 
     def changed(
@@ -74,6 +80,18 @@ def _mapping(document: Any, root: tuple[str, ...], name: str) -> MutableMapping[
     if found is not None and not isinstance(found, MutableMapping):
         raise _no_mapping(name, root)
     return cast("MutableMapping[str, Any] | None", found)
+
+
+def _size(value: Any, known: dict[int, float]) -> float:
+    """How many values there are inside one; infinitely many where it contains itself."""
+    if not isinstance(value, Mapping | list):
+        return 1
+    place = id(cast("object", value))
+    if place not in known:
+        known[place] = inf
+        inner = cast("Mapping[Any, Any]", value).values() if isinstance(value, Mapping) else cast("list[Any]", value)
+        known[place] = 1 + sum(_size(each, known) for each in inner)
+    return known[place]
 
 
 def _plain(value: Any) -> Any:

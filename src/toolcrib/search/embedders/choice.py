@@ -1,9 +1,9 @@
 """The embedder that a configuration asks for."""
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolcrib.files import expanded
 from toolcrib.search.embedders.base import Embedder
 from toolcrib.search.embedders.endpoint import EndpointEmbedder
 from toolcrib.search.embedders.fast_embed import FastEmbedEmbedder
@@ -26,7 +26,7 @@ def configured_embedder(settings: "SearchSettings | None") -> Embedder | None:
         return EndpointEmbedder(settings.embedder_url, settings.embedder_model, key=key)
     if settings.embedder == "fastembed":
         return FastEmbedEmbedder(settings.embedder_model)
-    model = Path(settings.embedder_model).expanduser() if settings.embedder_model else None
+    model = expanded(settings.embedder_model) if settings.embedder_model else None
     if settings.embedder == "minilm" or is_installed(model):
         return MiniLmEmbedder(model)
     return None

@@ -7,7 +7,6 @@ it is replaced with every change, whoever shares the folder can tell a new login
 import hashlib
 import json
 import os
-import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -20,7 +19,7 @@ import anyio
 
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import StoreError
-from toolcrib.files import make_folder, write_whole
+from toolcrib.files import make_folder, try_lock, write_whole
 
 KEYRING_SERVICE = "toolcrib"
 
@@ -237,7 +236,7 @@ class Vault:
             yield
             return
         try:
-            while not _try_lock(descriptor):  # noqa: ASYNC110 - another process lets go of it, and sets no event
+            while not try_lock(descriptor):  # noqa: ASYNC110 - another process lets go of it, and sets no event
                 await anyio.sleep(_POLL_SECONDS)
             yield
         finally:
@@ -328,24 +327,3 @@ def _drop(account: str) -> None:
     if keyring is not None:
         with suppress(Exception):  # see usable_keyring; it may be gone already
             keyring.delete_password(KEYRING_SERVICE, account)
-
-
-if sys.platform == "win32":  # pragma: no cover - written with care, not verified here
-    import msvcrt
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-else:
-    import fcntl
-
-    def _try_lock(descriptor: int) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True

@@ -1,13 +1,13 @@
 """A registry on disk: a file or a folder of `server.json` documents."""
 
 import time
-from pathlib import Path
 from typing import Any, cast
 
 import anyio.to_thread
 
 from toolcrib.config.jsonc import read_document
 from toolcrib.errors import ConfigError
+from toolcrib.files import expanded
 from toolcrib.servers.registries.base import Listing, Registry, newest
 from toolcrib.servers.registries.document import ServerDescription, read_description
 
@@ -26,7 +26,7 @@ class FileRegistry(Registry):
         return await anyio.to_thread.run_sync(self._read)
 
     def _read(self) -> Listing:
-        path = Path(self.place).expanduser()
+        path = expanded(self.place)
         problems: list[str] = []
         found: list[ServerDescription] = []
         try:
