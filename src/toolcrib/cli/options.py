@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from toolcrib.cli import completing
+
 ConfigFiles = Annotated[
     list[Path] | None,
     typer.Option(
@@ -47,4 +49,15 @@ ScriptFile = Annotated[
 
 ScriptCode = Annotated[
     str | None, typer.Option("--code", "-C", metavar="CODE", help="The script itself.", show_default=False)
+]
+
+ScriptLanguage = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        "-l",
+        metavar="NAME",
+        help="python, typescript or javascript; else by the file's name.",
+        autocompletion=completing.words("python", "typescript", "javascript"),
+    ),
 ]

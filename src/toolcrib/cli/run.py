@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolcrib.cli import completing, session
+from toolcrib.cli import session
 from toolcrib.cli.arguments import standard_input, why_unread
 from toolcrib.cli.asking import terminal_approver
-from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile, SkillPaths
+from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile, ScriptLanguage, SkillPaths
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.streams import print_json, print_text, tell
 from toolcrib.cli.troubles import FAILED
@@ -30,16 +30,7 @@ _NAMED: "dict[str, Language]" = {"python": "python", "typescript": "typescript",
 def run(
     file: ScriptFile = None,
     code: ScriptCode = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            "-l",
-            metavar="NAME",
-            help="python, typescript or javascript; else by the file's name.",
-            autocompletion=completing.words("python", "typescript", "javascript"),
-        ),
-    ] = None,
+    language: ScriptLanguage = None,
     retry_of: Annotated[
         str | None,
         typer.Option(

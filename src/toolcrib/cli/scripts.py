@@ -10,7 +10,7 @@ from toolcrib.cli.arguments import parse_json, read_arguments, text_of
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.call import refused
 from toolcrib.cli.groups import UnlessTold
-from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile
+from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile, ScriptLanguage
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import result_text, warn_of_hidden
 from toolcrib.cli.run import language_of, read_script
@@ -67,16 +67,7 @@ def save(
             show_default=False,
         ),
     ] = None,
-    language: Annotated[
-        str | None,
-        typer.Option(
-            "--language",
-            "-l",
-            metavar="NAME",
-            help="python, typescript or javascript; else by the file's name.",
-            autocompletion=completing.words("python", "typescript", "javascript"),
-        ),
-    ] = None,
+    language: ScriptLanguage = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace the script of that name.")] = False,
     check: Annotated[bool, typer.Option("--check/--no-check", help="Look for what is wrong first.")] = True,
     config: ConfigFiles = None,

@@ -2,7 +2,8 @@
 
 import errno
 import hashlib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import unified_diff
 from pathlib import Path
@@ -163,26 +164,30 @@ class Installations:
             return Change(client, path, before, before, {})
         if restore or (before is not None and _hash(before) == record.written and not (lost and keep_changes)):
             return self._restored(client, before, record)
+        return self._changed_since(record, before, copy, keep_changes=keep_changes)
+
+    def _changed_since(self, record: Record, before: bytes | None, copy: bytes | None, *, keep_changes: bool) -> Change:
+        """The change to a file that is not what Toolcrib wrote.
+
+        Args:
+            record: What was installed.
+            before: What it is now.
+            copy: What it was; None where there was none, or it is lost.
+            keep_changes: See `plan_removal`.
+        """
+        client, path = record.client, record.path
         kept = f" What it was before is in {self._place(client, path, '.before')}." if copy is not None else ""
         versions = self._versions(before, record)
-        try:
+        with _correctable(kept):
             since = "" if before is None else versions.changes_since()
-            if before is not None and since and versions.servers(before) == versions.servers(copy) and not lost:
+            lost = record.existed and copy is None
+            if since and not lost and versions.servers(before) == versions.servers(copy):
                 return Change(client, path, before, before, {})
-            if not keep_changes and (before is None or since):
-                state = (
-                    f"has changed since Toolcrib was installed there, also its servers ({since})"
-                    if since
-                    else "is gone"
-                )
-                raise ConfigError(f"{path} {state}, and was left alone.{kept}", hint=_CHOICE)
+        if not keep_changes and (before is None or since):
+            also = f"has changed since Toolcrib was installed there, also its servers ({since})"
+            raise ConfigError(f"{path} {also if since else 'is gone'}, and was left alone.{kept}", hint=_CHOICE)
+        with _correctable(kept):
             after = versions.given_back()
-        except ConfigError as error:
-            if error.hint == _CHOICE:
-                raise
-            raise ConfigError(
-                f"{error.message} It was left alone.{kept}", hint=f"Correct it first; or {_RESTORE}"
-            ) from None
         if after == copy:
             return Change(client, path, before, after, record.taken)
         place = None if copy is None else self._place(client, path, f"-{_hash(copy)[:8]}.kept")
@@ -294,6 +299,17 @@ def entry_for(client: Client, command: Sequence[str], env: Mapping[str, str]) ->
             }
         case _:
             return common
+
+
+@contextmanager
+def _correctable(kept: str) -> Generator[None]:
+    """Say of a file that can't be read where its user stands, and what may be done."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(
+            f"{error.message} It was left alone.{kept}", hint=f"Correct it first; or {_RESTORE}"
+        ) from None
 
 
 def _hash(data: bytes | None) -> str:

@@ -122,36 +122,61 @@ class CribBase:
             self._sources.put_own(extracting)
             self._extract = extracting.tool
         self._flow = flow_of(config.settings, self._sources.labels)
-        policy = self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
-        self._access = Access(self.registry, policy)
-        ledger = self._ledger = ledger_of(self._shared, self.state_dir)
+        self._policy = policy or ConfiguredPolicy(config, self._sources.effects, self._flow)
+        self._access = Access(self.registry, self._policy)
+        self._remember()
+        self._answer_for_calls(approver)
+        self._find_by(searcher or _searcher_of(config, small_model))
+        self._clients = connected_clients(clients or {})
+        for client in self._clients:
+            self._sources.put(client)
+        self._vault = Vault(self.state_dir / "auth")
+        self._pool: ServerPool | None = None
+        self._hashes: dict[str, str] = {}
+        self._switch_servers()
+        self.tokens = TokenFile(self.state_dir / TOKENS_FILE)
+        self._lists_first = lists_first
+        self._owner: asyncio.Task[None] | None = None
+        self._opened = asyncio.Event()
+        self._closing = asyncio.Event()
+        self._tasks: TaskGroup | None = None
+        self._scripts: ScriptRunner | None = None
+
+    def _remember(self) -> None:
+        """Wire what is kept of calls and their results."""
+        settings = self.config.settings
+        self._ledger = ledger_of(self._shared, self.state_dir)
         self._journal = journal_of(
-            config.settings.journal,
-            ledger,
+            settings.journal,
+            self._ledger,
             self.instance,
             self.secrets,
             labels=self._flow.labels,
             prices=Prices(self.registry, self._access),
         )
-        self.journal = JournalReader(ledger, self._flush_journal, self._shared.exists)
+        self.journal = JournalReader(self._ledger, self._flush_journal, self._shared.exists)
         self._results = StoredResults(
-            config.settings.results,
+            settings.results,
             self.state_dir,
             labels=self._sources.labels,
-            policy=policy,
+            policy=self._policy,
             flow=self._flow,
             registry=self.registry,
         )
         self.seen = SeenShapes(self.state_dir / SEEN_FOLDER, self.secrets.text)
+
+    def _answer_for_calls(self, approver: Approver | None) -> None:
+        """Wire the broker, and who is asked about a call and about a definition that has changed."""
+        settings = self.config.settings
         self._parking = Parking()
-        asking = asking_of(config.settings.approvals, approver, self._shared, self.secrets, self._flow, self.events)
+        asking = asking_of(settings.approvals, approver, self._shared, self.secrets, self._flow, self.events)
         self.approvals = Approvals(asking)
         self._pins = Pins(self._shared.opened, self._shared.exists)
         self.changes = ChangeControl(self._pins, self.registry, self._watch)
         self._broker = Broker(
             self._sources,
             self.registry,
-            policy,
+            self._policy,
             self._access,
             journal=self._journal,
             flow=self._flow,
@@ -159,30 +184,27 @@ class CribBase:
             parking=self._parking,
             asking=asking,
             watcher=self.changes,
-            quota=quota_of(config.settings),
+            quota=quota_of(settings),
             observers=self.observers,
         )
+
+    def _find_by(self, searcher: Searcher) -> None:
+        """Wire the search."""
         self._finder = Finder(
             self.registry,
             self._access,
-            searcher or _searcher_of(config, small_model),
+            searcher,
             lambda: [each for each in self._sources if each.id != SKILLS and not self._is_off(each.id)],
             Narrowing(self.registry, self._sources, lambda: list(self._sources)),
             self._sources.effect,
-            index_file(config, self.state_dir),
+            index_file(self.config, self.state_dir),
         )
-        self._clients = connected_clients(clients or {})
-        for client in self._clients:
-            self._sources.put(client)
-        self._vault = Vault(self.state_dir / "auth")
-        self._pool: ServerPool | None = None
-        self._owner: asyncio.Task[None] | None = None
-        self._opened = asyncio.Event()
-        self._closing = asyncio.Event()
-        self._lists_first = lists_first
+
+    def _switch_servers(self) -> None:
+        """Wire which servers are on, when each is listed first, and those that a caller may turn on."""
+        config = self.config
         patience = config.settings.first_listing_wait
         self._listings = Listings(self.registry, self.events, lambda: self._sources.servers, patience, self._is_off)
-        self.tokens = TokenFile(self.state_dir / TOKENS_FILE)
         switches = Switches(self.state_dir / SWITCHES_FILE)
         self._switchboard = Switchboard(config, self._sources, self._listings, switches)
         self._dynamic = Dynamic(
@@ -191,14 +213,11 @@ class CribBase:
             self._sources,
             self._access,
             self._listings,
-            Shelf(policy, index_file(config, self.state_dir, "-off")),
+            Shelf(self._policy, index_file(config, self.state_dir, "-off")),
             Directory(config.settings.registries, self.state_dir),
             self._switchboard,
             self._add_server,
         )
-        self._hashes: dict[str, str] = {}
-        self._tasks: TaskGroup | None = None
-        self._scripts: ScriptRunner | None = None
 
     async def __aenter__(self) -> Self:
         if self._owner is not None:

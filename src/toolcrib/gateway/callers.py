@@ -4,7 +4,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AsyncExitStack
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from mcp.server import ServerRequestContext
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib.broker import Caller, Principal
+from toolcrib.gateway.channels import connection_of
 
 CONVERSATION_META = "toolcrib/conversation"
 """Member of a request's `_meta` by which a client tells its conversations apart."""
@@ -99,9 +99,7 @@ class Callers:
         session = self._sessions.get(number)
         if session is None:
             session = self._sessions[number] = _Session()
-            # The SDK hands this to its own context class, and not yet to the one that it gives to handlers.
-            stack: AsyncExitStack = ctx.session._connection.exit_stack  # pyright: ignore[reportPrivateUsage]
-            stack.callback(self._end, number, greeting)
+            connection_of(ctx).exit_stack.callback(self._end, number, greeting)
         return session
 
     def _end(self, number: int, greeting: object) -> None:

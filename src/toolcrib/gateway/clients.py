@@ -18,6 +18,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from toolcrib.catalog import JsonObject
 from toolcrib.errors import ProtocolError
+from toolcrib.gateway.channels import connection_of, own_channel
 from toolcrib.servers.asking import RELAYED, may_ask
 from toolcrib.servers.logs import is_lower
 
@@ -54,9 +55,8 @@ class HandshakeClient:
     async def completed(self, params: JsonObject) -> None:
         """See `TakesCompletions.completed`: the client is told over its own stream, if it has opened one."""
         if self._ctx.protocol_version >= _PAGES_SINCE:
-            standing = self._ctx.session._connection.outbound  # pyright: ignore[reportPrivateUsage]
             with suppress(Exception):  # it may have gone
-                await standing.notify("notifications/elicitation/complete", params)
+                await connection_of(self._ctx).outbound.notify("notifications/elicitation/complete", params)
 
     async def answer(self, method: str, params: JsonObject) -> JsonObject:
         """See `ClientSide.answer`: the client sees the server's words, and the server those of the client."""
@@ -64,14 +64,11 @@ class HandshakeClient:
             raise ProtocolError("client", f"{method} is not passed on", rpc_code=METHOD_NOT_FOUND)
         if params.get("mode") == "url" and "elicitationId" not in params:
             params = {**params, "elicitationId": secrets.token_hex(8)}  # it was required until 2025-11-25
-        session = self._ctx.session
-        # The SDK's typed requests drop members that they do not know.
-        request_scoped, standing = session._request_outbound, session._connection.outbound  # pyright: ignore[reportPrivateUsage]
         try:
             try:
-                return await request_scoped.send_raw_request(method, params or None)
+                return await own_channel(self._ctx).send_raw_request(method, params or None)
             except NoBackChannelError:
-                return await standing.send_raw_request(method, params or None)
+                return await connection_of(self._ctx).outbound.send_raw_request(method, params or None)
         except MCPError as error:
             raise ProtocolError(
                 "client", error.error.message, rpc_code=error.error.code, data=error.error.data
@@ -139,14 +136,13 @@ class ClientProgress:
             await self(params["progress"], params.get("total"), params.get("message"))
         else:
             own = {"progressToken": token, **params}
-            # The SDK's public way takes the three parts that it knows, and nothing beside them.
-            await self._ctx.session._request_outbound.notify("notifications/progress", own)  # pyright: ignore[reportPrivateUsage]
+            await own_channel(self._ctx).notify("notifications/progress", own)
 
 
 async def _log(ctx: _Context, least: str | None, params: JsonObject) -> None:
     """Send a log message on a request's own stream, if its client wants those of this level."""
     if not is_lower(str(params.get("level")), least) or least is None:
-        await ctx.session._request_outbound.notify("notifications/message", params)  # pyright: ignore[reportPrivateUsage]
+        await own_channel(ctx).notify("notifications/message", params)
 
 
 def _declared(capabilities: ClientCapabilities | None, known: set[str]) -> Mapping[str, Any]:

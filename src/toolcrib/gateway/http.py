@@ -2,7 +2,7 @@
 
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TypedDict, Unpack
 
@@ -15,6 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp
 
 from toolcrib.broker import Quota
+from toolcrib.config import Settings
 from toolcrib.crib import ConfigLike, Crib
 from toolcrib.errors import UsageError, shown
 from toolcrib.gateway.authenticator import Authenticator
@@ -87,41 +88,16 @@ def http_app(
         StoreError: The file of tokens can't be read.
     """
     settings = gateway.crib.config.settings
-    hosts = [*settings.http.allowed_hosts, *allowed_hosts]
-    if is_loopback(host):
-        hosts += [spelling for name in (*_LOOPBACK_NAMES, _in_url(host)) for spelling in (name, f"{name}:*")]
-    elif not hosts:
-        raise UsageError(
-            f"{host} can be reached from other machines, so the names that this server goes by must be given.",
-            hint="Say them with --allow-host, such as --allow-host tools.example:8931, or bind to 127.0.0.1.",
-        )
     served = [path, *(f"{path.rstrip('/')}/{profile}" for profile in PATHS)]
-    for at in beside:  # nobody asks for a token there: those applications ask for themselves who comes
-        if any(f"{each}/".startswith(f"{at}/") for each in served):
-            raise UsageError(
-                f"The gateway can't be served at {shown(path)}, since {at} is served beside it.",
-                hint=f"Choose a path that is not {at} nor below it, such as {DEFAULT_PATH}.",
-            )
+    _refuse_shared(served, beside)
+    hosts = _let_in(host, [*settings.http.allowed_hosts, *allowed_hosts])
+    origins = [*settings.http.allowed_origins, *allowed_origins]
     authenticator = Authenticator(settings.http, gateway.crib.tokens, path)
     if not (allow_unauthenticated or is_loopback(host) or authenticator.asks()):
         raise UsageError(
             f"{host} can be reached from other machines, and nobody would be asked for a token.",
             hint="Make tokens with `toolcrib principals add NAME`, or say --allow-unauthenticated.",
         )
-    given = [*settings.http.allowed_origins, *allowed_origins]
-    origins = given or [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")]
-    quota = Quota(settings.principals, "requests")
-    rules = Rules(
-        hosts,
-        origins,
-        settings.http.max_header_kb * 1024,
-        authenticator,
-        settings.http.oauth.scopes,
-        settings.http.metrics,
-        quota if quota.is_bound else None,
-        tuple(beside),
-        CrossOrigin(given, [path, METADATA_PATH]) if given else None,
-    )
     state = DoorState()
     routes = [Route("/healthz", _healthy), Route("/readyz", _ready_while(state)), *authenticator.routes()]
     if settings.http.metrics != "off":
@@ -142,9 +118,64 @@ def http_app(
     app = with_profiles(gateway, path, made)
     app.router.routes += [Mount(at, make(gateway.crib, authenticator)) for at, make in beside.items()]
     app.add_middleware(Posted, paths=served)
-    app.add_middleware(Door, rules=rules, state=state)
+    app.add_middleware(Door, rules=_rules(settings, hosts, origins, authenticator, path, beside), state=state)
     app.state.door = state
     return app
+
+
+def _refuse_shared(served: Sequence[str], beside: Iterable[str]) -> None:
+    """Refuse paths of other applications: nobody asks for a token there, since those ask for themselves who comes."""
+    for at in beside:
+        if any(f"{each}/".startswith(f"{at}/") for each in served):
+            raise UsageError(
+                f"The gateway can't be served at {shown(served[0])}, since {at} is served beside it.",
+                hint=f"Choose a path that is not {at} nor below it, such as {DEFAULT_PATH}.",
+            )
+
+
+def _let_in(host: str, allowed: Sequence[str]) -> Sequence[str]:
+    """All values of `Host` that are let in."""
+    if is_loopback(host):
+        names = (*_LOOPBACK_NAMES, _in_url(host))
+        return [*allowed, *(spelling for name in names for spelling in (name, f"{name}:*"))]
+    if not allowed:
+        raise UsageError(
+            f"{host} can be reached from other machines, so the names that this server goes by must be given.",
+            hint="Say them with --allow-host, such as --allow-host tools.example:8931, or bind to 127.0.0.1.",
+        )
+    return allowed
+
+
+def _rules(
+    settings: Settings,
+    hosts: Sequence[str],
+    origins: Sequence[str],
+    authenticator: Authenticator,
+    path: str,
+    beside: Iterable[str],
+) -> Rules:
+    """Who is let in by the door.
+
+    Args:
+        settings: The configured ones.
+        hosts: Values of `Host`.
+        origins: Values of `Origin`; none stands for the pages of the hosts.
+        authenticator: Asks for tokens.
+        path: Where MCP is served.
+        beside: Where other applications are.
+    """
+    quota = Quota(settings.principals, "requests")
+    return Rules(
+        hosts,
+        origins or [f"{scheme}://{each}" for each in hosts for scheme in ("http", "https")],
+        settings.http.max_header_kb * 1024,
+        authenticator,
+        settings.http.oauth.scopes,
+        settings.http.metrics,
+        quota if quota.is_bound else None,
+        tuple(beside),
+        CrossOrigin(origins, [path, METADATA_PATH]) if origins else None,
+    )
 
 
 async def serve_http(

@@ -24,6 +24,7 @@ class ScriptedProvider:
     Args:
         script: What to do, turn by turn; a function is given the request and says what to do.
         traits: What it claims to be able to do.
+        name: What it claims to be.
 
     Attributes:
         requests: The requests so far.
@@ -37,24 +38,10 @@ class ScriptedProvider:
         name: str = "scripted",
     ) -> None:
         self._script = iter(script)
-        self._traits = traits or Traits(window=200_000)
-        self._name = name
+        self.name = name
+        self.model = "script"
+        self.traits = traits or Traits(window=200_000)
         self.requests: list[Request] = []
-
-    @property
-    def name(self) -> str:
-        """See `Provider.name`."""
-        return self._name
-
-    @property
-    def model(self) -> str:
-        """See `Provider.model`."""
-        return "script"
-
-    @property
-    def traits(self) -> Traits:
-        """See `Provider.traits`."""
-        return self._traits
 
     def payload(self, request: Request) -> JsonObject:
         """See `Provider.payload`."""
@@ -70,7 +57,7 @@ class ScriptedProvider:
         self.requests.append(request)
         step = next(self._script, None)
         if step is None:
-            raise ProviderError(self._name, "The script is at its end.")
+            raise ProviderError(self.name, "The script is at its end.")
         if callable(step):
             step = step(request)
         if isinstance(step, Exception):

@@ -62,71 +62,84 @@ def meta_tools(
         extract: Whether scripts may extract by a small model.
         resources: Whether those that list and read resources are among them.
     """
-    always = [
-        _tool(
-            SEARCH_TOOLS,
-            "Find tools by what they do. Search before you say that something can't be done. One action a line: "
-            'each line is searched for itself, such as "create an issue". `select:id,id` shows tools whose ids '
-            "you know; an empty query lists the servers. Found ids are used as they are in call_tool and "
-            f"{GET_TOOL_DETAILS}.{_servers_line(servers, token_budget)}",
-            {
-                "query": {"type": "string", "description": "What to do, in words; one action a line"},
-                "server": {"type": "string", "description": "Only tools of this server"},
-                "tag": {"type": "string", "description": "Only tools with this tag"},
-                "read_only": {"type": "boolean", "description": "Only tools that change nothing"},
-                "detail": {
-                    "type": "string",
-                    "enum": list(DETAILS),
-                    "description": "How much to say of each tool; signature unless set",
-                },
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": MOST_HITS,
-                    "description": "8 unless set",
-                },
-                "cursor": {"type": "string", "description": "From an earlier answer, for the next hits"},
-            },
-            [],
-            {"title": "Search tools", "readOnlyHint": True, "openWorldHint": False},
-        ),
-        _tool(
-            GET_TOOL_DETAILS,
-            "The full definition of a tool: description, input and output schema, annotations and an example "
-            "call. Read it before you call a tool whose signature leaves questions open.",
-            {"name": {"type": "string", "description": "A tool id, or several with commas between"}},
-            ["name"],
-            {"title": "Get tool details", "readOnlyHint": True, "openWorldHint": False},
-        ),
-        _tool(
-            CALL_TOOL,
-            "Call a tool by its id. Arguments are checked against the tool's schema first; if they don't fit, "
-            "nothing is called and the answer shows the schema.",
-            _CALL,
-            ["name"],
-            {"title": "Call a tool", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
-        ),
-        _tool(
-            READ_RESULT,
-            "Read a result that was too large to be shown whole, by pages of lines or items.",
-            {
-                "handle": {"type": "string"},
-                "offset": {"type": "integer", "minimum": 0},
-                "limit": {"type": "integer", "minimum": 1},
-                "select": {"type": "string", "description": "JMESPath, such as items[*].name"},
-                "grep": {"type": "string", "description": "Only lines or items that this regular expression matches"},
-            },
-            ["handle"],
-            {"title": "Read a stored result", "readOnlyHint": True, "openWorldHint": False},
-        ),
-    ]
     return [
-        *always,
+        _search_tool(servers, token_budget),
+        _details_tool(),
+        _call_tool(),
+        _result_tool(),
         *([run_code_tool(languages, extract=extract)] if languages else []),
         *([_read_tool()] if split else []),
         *(resource_tools() if resources else []),
         *(_server_tools() if dynamic else []),
     ]
+
+
+def _search_tool(servers: Iterable[tuple[str, str]], token_budget: int) -> JsonObject:
+    return _tool(
+        SEARCH_TOOLS,
+        "Find tools by what they do. Search before you say that something can't be done. One action a line: "
+        'each line is searched for itself, such as "create an issue". `select:id,id` shows tools whose ids '
+        "you know; an empty query lists the servers. Found ids are used as they are in call_tool and "
+        f"{GET_TOOL_DETAILS}.{_servers_line(servers, token_budget)}",
+        {
+            "query": {"type": "string", "description": "What to do, in words; one action a line"},
+            "server": {"type": "string", "description": "Only tools of this server"},
+            "tag": {"type": "string", "description": "Only tools with this tag"},
+            "read_only": {"type": "boolean", "description": "Only tools that change nothing"},
+            "detail": {
+                "type": "string",
+                "enum": list(DETAILS),
+                "description": "How much to say of each tool; signature unless set",
+            },
+            "limit": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST_HITS,
+                "description": "8 unless set",
+            },
+            "cursor": {"type": "string", "description": "From an earlier answer, for the next hits"},
+        },
+        [],
+        {"title": "Search tools", "readOnlyHint": True, "openWorldHint": False},
+    )
+
+
+def _details_tool() -> JsonObject:
+    return _tool(
+        GET_TOOL_DETAILS,
+        "The full definition of a tool: description, input and output schema, annotations and an example "
+        "call. Read it before you call a tool whose signature leaves questions open.",
+        {"name": {"type": "string", "description": "A tool id, or several with commas between"}},
+        ["name"],
+        {"title": "Get tool details", "readOnlyHint": True, "openWorldHint": False},
+    )
+
+
+def _call_tool() -> JsonObject:
+    return _tool(
+        CALL_TOOL,
+        "Call a tool by its id. Arguments are checked against the tool's schema first; if they don't fit, "
+        "nothing is called and the answer shows the schema.",
+        _CALL,
+        ["name"],
+        {"title": "Call a tool", "readOnlyHint": False, "destructiveHint": True, "openWorldHint": True},
+    )
+
+
+def _result_tool() -> JsonObject:
+    return _tool(
+        READ_RESULT,
+        "Read a result that was too large to be shown whole, by pages of lines or items.",
+        {
+            "handle": {"type": "string"},
+            "offset": {"type": "integer", "minimum": 0},
+            "limit": {"type": "integer", "minimum": 1},
+            "select": {"type": "string", "description": "JMESPath, such as items[*].name"},
+            "grep": {"type": "string", "description": "Only lines or items that this regular expression matches"},
+        },
+        ["handle"],
+        {"title": "Read a stored result", "readOnlyHint": True, "openWorldHint": False},
+    )
 
 
 def _read_tool() -> JsonObject:

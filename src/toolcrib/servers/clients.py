@@ -1,8 +1,9 @@
 """SDK clients that somebody else connected: used as sources, neither owned nor closed."""
 
+import asyncio
 import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -149,40 +150,57 @@ async def follow_changes(
         on_heard: Told of all other changes, by the notification's method and params.
     """
     session = client if isinstance(client, ClientSession) else client.session
-    changed = anyio.Event()
+    changed = asyncio.Event()
+    with _hearing(session, changed.set, on_heard):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_relisting, changed, relist)
+            if session.discover_result is not None:
+                tasks.start_soon(_subscribed, session, changed.set, on_heard)
+            yield
+            tasks.cancel_scope.cancel()
 
-    async def refresh() -> None:
-        nonlocal changed
-        while True:
-            await changed.wait()
-            changed = anyio.Event()
-            with suppress(ServerError):
-                await relist()
 
-    async def subscribe() -> None:
-        # A server that offers no subscriptions refuses, whatever it claims.
-        with suppress(MCPError, SubscriptionLost):
-            claimed = session.server_capabilities
-            async with listen(
-                session,
-                tools_list_changed=True,
-                resources_list_changed=claimed is not None and claimed.resources is not None,
-                prompts_list_changed=claimed is not None and claimed.prompts is not None,
-            ) as events:
-                changed.set()  # nobody was told of what has changed since the first listing
-                async for event in events:
-                    if isinstance(event, ToolsListChanged):
-                        changed.set()
-                    else:
-                        kind = "resources" if isinstance(event, ResourcesListChanged) else "prompts"
-                        on_heard(f"notifications/{kind}/list_changed", {})
+async def _relisting(changed: asyncio.Event, relist: Callable[[], Awaitable[None]]) -> None:
+    while True:
+        await changed.wait()
+        changed.clear()
+        with suppress(ServerError):
+            await relist()
 
+
+async def _subscribed(
+    session: ClientSession, on_changed: Callable[[], None], on_heard: Callable[[str, Mapping[str, Any]], None]
+) -> None:
+    """Be told of changes by a server of the stateless era."""
+    # A server that offers no subscriptions refuses, whatever it claims.
+    with suppress(MCPError, SubscriptionLost):
+        claimed = session.server_capabilities
+        async with listen(
+            session,
+            tools_list_changed=True,
+            resources_list_changed=claimed is not None and claimed.resources is not None,
+            prompts_list_changed=claimed is not None and claimed.prompts is not None,
+        ) as events:
+            on_changed()  # nobody was told of what has changed since the first listing
+            async for event in events:
+                if isinstance(event, ToolsListChanged):
+                    on_changed()
+                else:
+                    kind = "resources" if isinstance(event, ResourcesListChanged) else "prompts"
+                    on_heard(f"notifications/{kind}/list_changed", {})
+
+
+@contextmanager
+def _hearing(
+    session: ClientSession, on_changed: Callable[[], None], on_heard: Callable[[str, Mapping[str, Any]], None]
+) -> Generator[None]:
+    """Hear what a session is notified of, before whoever made it does: it takes a handler only when it is made."""
     previous: Any = session._message_handler  # pyright: ignore[reportPrivateUsage]
 
     async def both(message: Any) -> None:
         method = getattr(message, "method", None)
         if method == "notifications/tools/list_changed":
-            changed.set()
+            on_changed()
         elif isinstance(method, str) and method in HEARD:
             uri = getattr(getattr(message, "params", None), "uri", None)
             on_heard(method, {} if uri is None else {"uri": str(uri)})
@@ -192,12 +210,7 @@ async def follow_changes(
 
     session._message_handler = both  # pyright: ignore[reportPrivateUsage]
     try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(refresh)
-            if session.discover_result is not None:
-                tasks.start_soon(subscribe)
-            yield
-            tasks.cancel_scope.cancel()
+        yield
     finally:
         session._message_handler = previous  # pyright: ignore[reportPrivateUsage]
 

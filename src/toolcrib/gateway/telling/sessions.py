@@ -1,6 +1,5 @@
 """Connections of the handshake era, which are told of changes over a channel of their own."""
 
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,6 +17,7 @@ from mcp.shared.subscriptions import (
 from toolcrib.broker import Caller
 from toolcrib.crib import Crib
 from toolcrib.gateway.callers import Callers
+from toolcrib.gateway.channels import connection_of
 from toolcrib.gateway.telling.telling import Telling, Wanted
 
 
@@ -55,14 +55,12 @@ class Sessions:
 
     def of(self, ctx: ServerRequestContext[Any, Any]) -> Session:
         """The connection of a message; its client is told of changes from here on."""
-        # The SDK hands this to its own context class, and not yet to the one that it gives to handlers.
-        connection: Connection = ctx.session._connection  # pyright: ignore[reportPrivateUsage]
+        connection = connection_of(ctx)
         number = id(connection)
         session = self._open.get(number)
         if session is None:
             session = self._open[number] = Session(connection)
-            stack: AsyncExitStack = connection.exit_stack
-            stack.callback(self._end, number)
+            connection.exit_stack.callback(self._end, number)
             self._begin(session, self._callers.caller(ctx))
         return session
 

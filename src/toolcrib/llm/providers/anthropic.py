@@ -77,7 +77,9 @@ class AnthropicProvider:
         tool_search: Literal["bm25", "regex"] = "bm25",
         max_retries: int = 2,
     ) -> None:
-        self._model = configuration.model or DEFAULT_MODEL
+        self.name = _NAME
+        self.model = configuration.model or DEFAULT_MODEL
+        self.traits = Traits(window_of(self.model), references=True, media=True)
         self._thinking = thinking
         name = f"tool_search_tool_{tool_search}"
         self._hosted: JsonObject = {"type": f"{name}_{_SEARCH_VERSION}", "name": name}
@@ -88,21 +90,6 @@ class AnthropicProvider:
         if not (self._client.api_key or self._client.auth_token or self._client.credentials):
             raise UsageError("There is no key for Anthropic's API.", hint="Set ANTHROPIC_API_KEY.")
 
-    @property
-    def name(self) -> str:
-        """See `Provider.name`."""
-        return _NAME
-
-    @property
-    def model(self) -> str:
-        """See `Provider.model`."""
-        return self._model
-
-    @property
-    def traits(self) -> Traits:
-        """See `Provider.traits`; the reasoning of a turn is bound to its place, where there is any."""
-        return Traits(window_of(self._model), references=True, media=True)
-
     def payload(self, request: Request) -> JsonObject:
         """See `Provider.payload`.
 
@@ -110,7 +97,7 @@ class AnthropicProvider:
         """
         messages = [written for message in request.messages if (written := _message(message))["content"]]
         body: JsonObject = {
-            "model": self._model,
+            "model": self.model,
             "max_tokens": request.max_output or DEFAULT_OUTPUT,
             "messages": messages,
         }

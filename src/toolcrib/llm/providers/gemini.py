@@ -54,26 +54,13 @@ class GeminiProvider:
     """
 
     def __init__(self, configuration: LlmConfiguration) -> None:
-        self._model = configuration.model or DEFAULT_MODEL
+        self.name = _NAME
+        self.model = configuration.model or DEFAULT_MODEL
+        self.traits = Traits(window_of(self.model), media=self._shows_media)
         # The SDK counts in milliseconds.
         waits = None if configuration.timeout is None else int(configuration.timeout * 1_000)
         options = types.HttpOptions(base_url=configuration.base_url, timeout=waits)
         self._client = Client(api_key=configuration.api_key, http_options=options)
-
-    @property
-    def name(self) -> str:
-        """See `Provider.name`."""
-        return _NAME
-
-    @property
-    def model(self) -> str:
-        """See `Provider.model`."""
-        return self._model
-
-    @property
-    def traits(self) -> Traits:
-        """See `Provider.traits`."""
-        return Traits(window_of(self._model), media=self._shows_media)
 
     def payload(self, request: Request) -> JsonObject:
         """See `Provider.payload`."""
@@ -108,7 +95,7 @@ class GeminiProvider:
         models: Any = self._client.aio.models
         try:
             chunks: AsyncIterator[types.GenerateContentResponse] = await models.generate_content_stream(
-                model=self._model, contents=_sdk_contents(body), config=_sdk_config(body)
+                model=self.model, contents=_sdk_contents(body), config=_sdk_config(body)
             )
             async for chunk in chunks:
                 for event in answer.take(chunk.model_dump(mode="json", by_alias=True, exclude_none=True)):
@@ -122,7 +109,7 @@ class GeminiProvider:
 
     @property
     def _shows_media(self) -> bool:
-        return not self._model.rpartition("/")[2].startswith(("gemini-1", "gemini-2"))
+        return not self.model.rpartition("/")[2].startswith(("gemini-1", "gemini-2"))
 
     def _contents(self, message: Message) -> Iterable[JsonObject]:
         """A message as contents of the API: all results of a turn in one."""

@@ -70,36 +70,23 @@ class ChatProvider:
         max_retries: int = 2,
         constraint: Constraint | None = None,
     ) -> None:
-        self._model = configuration.model or DEFAULT_MODEL
-        self._window = window or window_of(self._model)
+        self.name = _NAME
+        self.model = configuration.model or DEFAULT_MODEL
+        self._window = window or window_of(self.model)
         # Servers of one's own want no key, and the SDK wants one.
         key = configuration.api_key or ("none" if configuration.base_url else None)
         self._own = configuration.base_url is None
         self._constraint: Constraint = constraint or ("none" if self._own else "json_schema")
+        self.traits = Traits(self._window, constrains=self._constraint != "none")
         self._client = AsyncOpenAI(
             api_key=key, base_url=configuration.base_url, max_retries=max_retries, timeout=waits(configuration)
         )
-
-    @property
-    def name(self) -> str:
-        """See `Provider.name`."""
-        return _NAME
-
-    @property
-    def model(self) -> str:
-        """See `Provider.model`."""
-        return self._model
-
-    @property
-    def traits(self) -> Traits:
-        """See `Provider.traits`."""
-        return Traits(self._window, constrains=self._constraint != "none")
 
     def payload(self, request: Request) -> JsonObject:
         """See `Provider.payload`."""
         system = [{"role": "system", "content": request.system}] if request.system.strip() else []
         messages = [*system, *(written for message in request.messages for written in _messages(message))]
-        body: JsonObject = {"model": self._model, "messages": messages, "stream_options": {"include_usage": True}}
+        body: JsonObject = {"model": self.model, "messages": messages, "stream_options": {"include_usage": True}}
         if request.tools:
             body["tools"] = [_tool(tool) for tool in request.tools]
             forced = {"type": "function", "function": {"name": request.forced}}

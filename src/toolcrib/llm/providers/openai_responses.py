@@ -51,7 +51,9 @@ class OpenAIProvider:
     """
 
     def __init__(self, configuration: LlmConfiguration, *, max_retries: int = 2) -> None:
-        self._model = configuration.model or DEFAULT_MODEL
+        self.name = _NAME
+        self.model = configuration.model or DEFAULT_MODEL
+        self.traits = Traits(window_of(self.model), references=_searches(self.model), media=True)
         self._client = AsyncOpenAI(
             api_key=configuration.api_key,
             base_url=configuration.base_url,
@@ -59,26 +61,11 @@ class OpenAIProvider:
             timeout=waits(configuration),
         )
 
-    @property
-    def name(self) -> str:
-        """See `Provider.name`."""
-        return _NAME
-
-    @property
-    def model(self) -> str:
-        """See `Provider.model`."""
-        return self._model
-
-    @property
-    def traits(self) -> Traits:
-        """See `Provider.traits`."""
-        return Traits(window_of(self._model), references=_searches(self._model), media=True)
-
     def payload(self, request: Request) -> JsonObject:
         """See `Provider.payload`."""
         tools = {tool.name: tool for tool in request.tools}
         body: JsonObject = {
-            "model": self._model,
+            "model": self.model,
             "input": [item for message in request.messages for item in _items(message, tools)],
             "store": False,
         }
