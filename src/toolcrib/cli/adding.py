@@ -10,7 +10,7 @@ import typer
 
 from toolcrib.cli.agreeing import declined
 from toolcrib.cli.available import Registries, config_with_registries, read_registries
-from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.options import AsJson, ConfigFiles, Yes
 from toolcrib.cli.session import read_config, run
 from toolcrib.cli.streams import one_line, print_json, print_text, safe, tell
 from toolcrib.cli.switching import ServerName, configured, switches
@@ -38,7 +38,7 @@ class Kind(StrEnum):
 
 def add(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The server's name, as `servers search` prints it.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Add it without asking.")] = False,
+    yes: Yes = False,
     to: Annotated[
         Path | None,
         typer.Option(

@@ -38,7 +38,9 @@ Registries = Annotated[
 
 def search(
     words: Annotated[list[str], typer.Argument(metavar="WORDS", help="What the server is for, in any words.")],
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MOST_FOUND, help="The most to list.")] = 8,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=_MOST_FOUND, help="The most to list.")
+    ] = 8,
     registry: Registries = None,
     config: ConfigFiles = None,
     as_json: AsJson = False,

@@ -10,7 +10,7 @@ import typer
 from toolcrib.cli import completing
 from toolcrib.cli.arguments import read_arguments, undeclared
 from toolcrib.cli.asking import terminal_approver
-from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly
+from toolcrib.cli.options import ArgumentsObject, AsJson, ConfigFiles, ReadOnly
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import print_result, result_text, save_result, warn_of_hidden
 from toolcrib.cli.session import find_tool, open_crib, read_config, run, stricter
@@ -38,10 +38,7 @@ def call(
             show_default=False,
         ),
     ] = None,
-    args: Annotated[
-        str | None,
-        typer.Option("--args", metavar="JSON|@FILE|-", help="All arguments as one JSON object.", show_default=False),
-    ] = None,
+    args: ArgumentsObject = None,
     timeout: Annotated[
         float | None,
         typer.Option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib.cli import completing
-from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.options import AsJson, ConfigFiles, Refresh
 from toolcrib.cli.progress import list_anew
 from toolcrib.cli.session import find_tool, open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text
@@ -27,7 +27,7 @@ def changes(
         str | None,
         typer.Argument(metavar="NAME", help="Only this server.", show_default=False, autocompletion=completing.servers),
     ] = None,
-    refresh: Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")] = False,
+    refresh: Refresh = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:

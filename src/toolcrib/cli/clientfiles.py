@@ -23,6 +23,7 @@ from toolcrib.clients import (
     client_files,
     read_client_file,
 )
+from toolcrib.config.edit import refuse_no_file
 from toolcrib.config.entry import parse_entry
 from toolcrib.config.paths import user_config_dir
 from toolcrib.errors import ToolcribError, UsageError
@@ -66,15 +67,17 @@ def chosen_files(names: Sequence[str] | None, file: Path | None, project: Path |
         project: A project's folder, whose own files count too.
 
     Raises:
-        UsageError: There is no such client, or a file without exactly one client.
+        UsageError: There is no such client or project, or a file without exactly one client.
         ConfigError: The file that was named can't be read.
     """
     wanted = [client(name) for name in names or ()]
+    if project is not None and not os.path.isdir(project):
+        raise UsageError(f"There is no folder {project}.", hint="Check the path of the project.")
     if file is not None:
         if len(wanted) != 1:
             raise UsageError("A file belongs to one client.", hint="Name the client whose form the file has.")
         path = expanded(file).absolute()
-        if not path.exists():
+        if not os.path.lexists(path):
             raise UsageError(f"There is no file {path}.", hint="Check its path.")
         found = read_client_file(wanted[0], path)
         if found.error is not None:
@@ -90,9 +93,15 @@ def usual_file(wanted: Client) -> Path:
 
 
 def target(to: Path | None, configs: Sequence[Path] | None) -> Path:
-    """The configuration that servers are imported into."""
+    """The configuration that servers are imported into.
+
+    Raises:
+        ConfigError: Something else than a file is there.
+    """
     named = to or (configs[-1] if configs else None)
-    return expanded(named or user_config_dir() / SERVERS_FILE).absolute()
+    path = expanded(named or user_config_dir() / SERVERS_FILE).absolute()
+    refuse_no_file(path)
+    return path
 
 
 def refuse_unreadable(files: Sequence[ClientFile]) -> None:

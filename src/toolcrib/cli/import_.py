@@ -25,7 +25,6 @@ from toolcrib.cli.troubles import FAILED
 from toolcrib.clients import Candidate, ClientFile, Imports, import_servers, plan_import
 from toolcrib.config import load_config, user_state_dir
 from toolcrib.errors import UsageError, shown
-from toolcrib.files import expanded
 
 Project = Annotated[
     Path | None,
@@ -68,7 +67,7 @@ def import_(
         refuse_unreadable(files)
     imports = Imports(user_state_dir())
     place = target(to, config)
-    current = load_config([*(config or []), *([to] if to and expanded(to).exists() else [])] or None)
+    current = load_config([*(config or []), *([to] if to and place.exists() else [])] or None)
     candidates = _only(plan_import(files, current, imports.read()), only)
     new = [each for each in candidates if each.is_new]
     if not as_json:

@@ -56,7 +56,8 @@ Server = Annotated[
     str,
     typer.Option(
         "--server",
-        metavar="ID",
+        "-s",
+        metavar="NAME",
         help="Only tools of this server.",
         show_default=False,
         autocompletion=completing.servers,
@@ -96,7 +97,7 @@ Since = Annotated[
         show_default=False,
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", metavar="N", min=1, max=10_000, help="How many.")]
+Limit = Annotated[int, typer.Option("--limit", "-n", metavar="N", min=1, max=10_000, help="How many.")]
 
 
 @journal.command("list")

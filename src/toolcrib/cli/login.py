@@ -42,7 +42,9 @@ def login(
     ] = False,
     port: Annotated[
         int | None,
-        typer.Option("--port", min=1, max=65535, help="The port that the browser returns to.", show_default=False),
+        typer.Option(
+            "--port", metavar="N", min=1, max=65_535, help="The port that the browser returns to.", show_default=False
+        ),
     ] = None,
     config: ConfigFiles = None,
     as_json: AsJson = False,

@@ -61,3 +61,10 @@ ScriptLanguage = Annotated[
         autocompletion=completing.words("python", "typescript", "javascript"),
     ),
 ]
+
+ArgumentsObject = Annotated[
+    str | None,
+    typer.Option("--args", metavar="JSON|@FILE|-", help="All arguments as one JSON object.", show_default=False),
+]
+
+Refresh = Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")]

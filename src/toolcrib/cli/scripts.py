@@ -10,7 +10,7 @@ from toolcrib.cli.arguments import parse_json, read_arguments, text_of
 from toolcrib.cli.asking import terminal_approver
 from toolcrib.cli.call import refused
 from toolcrib.cli.groups import UnlessTold
-from toolcrib.cli.options import AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile, ScriptLanguage
+from toolcrib.cli.options import ArgumentsObject, AsJson, ConfigFiles, ReadOnly, ScriptCode, ScriptFile, ScriptLanguage
 from toolcrib.cli.progress import call_progress
 from toolcrib.cli.results import result_text, warn_of_hidden
 from toolcrib.cli.run import language_of, read_script
@@ -118,10 +118,7 @@ def run_script(
         list[str] | None,
         typer.Argument(metavar="KEY=VALUE", help="Arguments, as of toolcrib call.", show_default=False),
     ] = None,
-    args: Annotated[
-        str | None,
-        typer.Option("--args", metavar="JSON|@FILE|-", help="All arguments as one JSON object.", show_default=False),
-    ] = None,
+    args: ArgumentsObject = None,
     retry_of: Annotated[
         str,
         typer.Option("--retry-of", metavar="RUN", help="A failed run of it whose effects are not to be repeated."),

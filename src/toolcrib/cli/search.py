@@ -52,7 +52,9 @@ def search(
     tag: Annotated[str | None, typer.Option("--tag", "-t", help="Only tools with this tag or group.")] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Only tools that change nothing.")] = False,
     detail: Annotated[Detail, typer.Option("--detail", "-d", help="How much to say of each.")] = Detail.BRIEF,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=_MOST_HITS, help="The most to list.")] = 8,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", metavar="N", min=1, max=_MOST_HITS, help="The most to list.")
+    ] = 8,
     why: Annotated[bool, typer.Option("--explain", "--why", help="Show what each score is made of.")] = False,
     skill: SkillPaths = None,
     config: ConfigFiles = None,

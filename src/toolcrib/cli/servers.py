@@ -13,7 +13,7 @@ from toolcrib.cli.available import search
 from toolcrib.cli.changing import accept, changes
 from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.login import login, logout
-from toolcrib.cli.options import AsJson, ConfigFiles
+from toolcrib.cli.options import AsJson, ConfigFiles, Refresh
 from toolcrib.cli.progress import list_anew
 from toolcrib.cli.session import open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, warn
@@ -55,7 +55,7 @@ def show(
             metavar="NAME", help="Only these servers.", show_default=False, autocompletion=completing.servers
         ),
     ] = None,
-    refresh: Annotated[bool, typer.Option("--refresh", help="Start them and list their tools anew.")] = False,
+    refresh: Refresh = False,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:

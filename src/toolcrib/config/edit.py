@@ -136,7 +136,22 @@ def backup_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.bak")
 
 
+def refuse_no_file(path: Path) -> None:
+    """Refuse to write where something else than a file is: reading a pipe would wait for whoever writes to it.
+
+    Raises:
+        ConfigError: A folder, a pipe or a device is there, or the path can't be one.
+    """
+    try:
+        is_other = path.exists() and not path.is_file()
+    except OSError as error:
+        raise ConfigError(f"{path} can't be a file: {error.strerror}.", hint="Name another file.") from None
+    if is_other:
+        raise ConfigError(f"{path} is no ordinary file.", hint="Name a file of JSON.")
+
+
 def _rewrite(path: Path, change: Callable[[str], str], *, keep: bool = True) -> Path | None:
+    refuse_no_file(path)
     try:
         # What another process adds at the same time must not be lost.
         with held(user_state_dir() / "configuration.lock"):

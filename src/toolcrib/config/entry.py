@@ -149,7 +149,9 @@ class _Fields:
 
     def _fit(self, name: str, text: str) -> str:
         if _UNFIT.search(text):
-            self.problems.append(f"{name} holds a zero or half a surrogate pair, which no program or address can have")
+            self.problems.append(
+                f"{name} holds a zero character or half a surrogate pair, which no program or address can have"
+            )
         return text
 
 

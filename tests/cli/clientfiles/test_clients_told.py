@@ -1,5 +1,6 @@
 """What the commands on files of clients refuse alike, and what `toolcrib` alone tells of those clients."""
 
+import os
 import re
 from pathlib import Path
 
@@ -55,6 +56,12 @@ def test_a_client_nearly_right_is_answered_with_the_nearest(cli: Cli, home: Path
         ["import", "--file", "x"],
         ["import", "cursor", "--file", "/nowhere/x"],
         ["import", "--only", "x"],
+        ["import", "--project", "/nowhere/x"],
+        ["import", "--to", "/dev/null"],
+        ["import", "--to", "/"],
+        ["import", "--to", "x" * 300],
+        ["import", "cursor", "--file", "x" * 300],
+        ["servers", "remove", "x", "--config", "/dev/null"],
         ["install"],
         ["install", "cursor", "--all"],
         ["install", "emacs"],
@@ -154,3 +161,12 @@ def test_a_note_that_is_damaged_is_told_and_nothing_is_written_over_it(cli: Cli,
     path.write_text(path.read_text().replace("serve", "serve-me"))
     assert cli("install", "cursor", "--yes").code == 2
     assert {each: each.read_bytes() for each in kept if each != note} == {e: b for e, b in kept.items() if e != note}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_a_pipe_to_write_to_is_refused_and_not_waited_for(cli: Cli, home: Path) -> None:
+    put(home, ".cursor/mcp.json", {"mcpServers": {"time": TIME}})
+    os.mkfifo(home / "pipe")
+    for words in (["import", "--to", home / "pipe"], ["install", "cursor", "--config", home / "pipe"]):
+        ran = cli(*words, "--yes")
+        assert (ran.code, "is no ordinary file" in ran.err) == (2, True)
