@@ -1,9 +1,8 @@
 """SDK clients that somebody else connected: used as sources, neither owned nor closed."""
 
 import asyncio
-import inspect
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
 
@@ -25,10 +24,10 @@ from toolcrib.catalog import (
 )
 from toolcrib.errors import ServerClosedError, ServerError, UsageError
 from toolcrib.servers.connection import Connection
-from toolcrib.servers.dispatching import HEARD, deaf
+from toolcrib.servers.dispatching import HEARD, OnHeard, deaf
 from toolcrib.servers.era import Negotiated
 from toolcrib.servers.following import follow_resource
-from toolcrib.servers.wire import accepted_tools
+from toolcrib.servers.wire import accepted_tools, overheard
 
 _REQUEST_SECONDS = 60.0
 
@@ -53,7 +52,7 @@ class ConnectedClient:
         self.description = ""
         session = _session(source_id, client)
         self.client = client
-        self.on_heard: Callable[[str, Mapping[str, Any]], None] = deaf
+        self.on_heard: OnHeard = deaf
         self._connection = Connection(source_id, session, anyio.Event(), _negotiated=_agreed(session))
 
     @property
@@ -140,7 +139,7 @@ async def follow_tools(
 async def follow_changes(
     client: Client | ClientSession,
     relist: Callable[[], Awaitable[None]],
-    on_heard: Callable[[str, Mapping[str, Any]], None] = deaf,
+    on_heard: OnHeard = deaf,
 ) -> AsyncGenerator[None]:
     """List a client's tools again, while the block runs, after each change that its server tells of.
 
@@ -151,7 +150,16 @@ async def follow_changes(
     """
     session = client if isinstance(client, ClientSession) else client.session
     changed = asyncio.Event()
-    with _hearing(session, changed.set, on_heard):
+
+    def hear(message: Any) -> None:
+        method = getattr(message, "method", None)
+        if method == "notifications/tools/list_changed":
+            changed.set()
+        elif isinstance(method, str) and method in HEARD:
+            uri = getattr(getattr(message, "params", None), "uri", None)
+            on_heard(method, {} if uri is None else {"uri": str(uri)})
+
+    with overheard(session, hear):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_relisting, changed, relist)
             if session.discover_result is not None:
@@ -168,9 +176,7 @@ async def _relisting(changed: asyncio.Event, relist: Callable[[], Awaitable[None
             await relist()
 
 
-async def _subscribed(
-    session: ClientSession, on_changed: Callable[[], None], on_heard: Callable[[str, Mapping[str, Any]], None]
-) -> None:
+async def _subscribed(session: ClientSession, on_changed: Callable[[], None], on_heard: OnHeard) -> None:
     """Be told of changes by a server of the stateless era."""
     # A server that offers no subscriptions refuses, whatever it claims.
     with suppress(MCPError, SubscriptionLost):
@@ -188,31 +194,6 @@ async def _subscribed(
                 else:
                     kind = "resources" if isinstance(event, ResourcesListChanged) else "prompts"
                     on_heard(f"notifications/{kind}/list_changed", {})
-
-
-@contextmanager
-def _hearing(
-    session: ClientSession, on_changed: Callable[[], None], on_heard: Callable[[str, Mapping[str, Any]], None]
-) -> Generator[None]:
-    """Hear what a session is notified of, before whoever made it does: it takes a handler only when it is made."""
-    previous: Any = session._message_handler  # pyright: ignore[reportPrivateUsage]
-
-    async def both(message: Any) -> None:
-        method = getattr(message, "method", None)
-        if method == "notifications/tools/list_changed":
-            on_changed()
-        elif isinstance(method, str) and method in HEARD:
-            uri = getattr(getattr(message, "params", None), "uri", None)
-            on_heard(method, {} if uri is None else {"uri": str(uri)})
-        result = previous(message)
-        if inspect.isawaitable(result):
-            await result
-
-    session._message_handler = both  # pyright: ignore[reportPrivateUsage]
-    try:
-        yield
-    finally:
-        session._message_handler = previous  # pyright: ignore[reportPrivateUsage]
 
 
 def _session(source_id: str, client: Client | ClientSession) -> ClientSession:

@@ -7,7 +7,9 @@ reaches into the session.
 """
 
 import copy
-from collections.abc import Iterable, Mapping
+import inspect
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
 
 from mcp.client.session import ClientSession
@@ -64,6 +66,27 @@ async def raw_notification(session: ClientSession, method: str) -> None:
     session._stamp(data, options)  # pyright: ignore[reportPrivateUsage]
     dispatcher = session._dispatcher  # pyright: ignore[reportPrivateUsage]
     await dispatcher.notify(method, data["params"] or None, options)
+
+
+@contextmanager
+def overheard(session: ClientSession, hear: Callable[[Any], None]) -> Generator[None]:
+    """Hear all that a session is told of while the block runs, before whoever made it does.
+
+    A session takes what listens only when it is made, and this one is somebody else's.
+    """
+    previous: Any = session._message_handler  # pyright: ignore[reportPrivateUsage]
+
+    async def both(message: Any) -> None:
+        hear(message)
+        result = previous(message)
+        if inspect.isawaitable(result):
+            await result
+
+    session._message_handler = both  # pyright: ignore[reportPrivateUsage]
+    try:
+        yield
+    finally:
+        session._message_handler = previous  # pyright: ignore[reportPrivateUsage]
 
 
 def accepted_tools(session: ClientSession, tools: Iterable[Any]) -> tuple[list[JsonObject], list[str]]:
