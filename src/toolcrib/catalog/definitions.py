@@ -40,19 +40,16 @@ class MemoryDefinitions:
     """Definitions kept in memory as JSON text.
 
     Args:
-        maps: The definitions as parsed. An entry without a string as its name is left out and named in
-            `skipped`; of equal names the last one counts, at the place of the first.
+        maps: The definitions as parsed. An entry without a string as its name is left out; of equal names the last
+            one counts, at the place of the first.
     """
 
     def __init__(self, maps: Iterable[Mapping[str, Any]]) -> None:
         kept: dict[str, bytes] = {}
-        self.skipped = 0
         for item in maps:
             name = item.get("name")
             if isinstance(name, str):
                 kept[name] = to_line(item)
-            else:
-                self.skipped += 1
         self.names = list(kept)
         self.lines = list(kept.values())
 

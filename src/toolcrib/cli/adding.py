@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from toolcrib.cli.agreeing import declined
-from toolcrib.cli.available import Registries, config_with_registries, read_registries
 from toolcrib.cli.options import AsJson, ConfigFiles, Yes
+from toolcrib.cli.registries import Registries, config_with_registries, read_registries
 from toolcrib.cli.session import read_config, run
 from toolcrib.cli.streams import one_line, print_json, print_text, safe, tell
 from toolcrib.cli.switching import ServerName, configured, switches

@@ -9,12 +9,12 @@ import typer
 
 from toolcrib.cli import completing
 from toolcrib.cli.adding import add, remove
-from toolcrib.cli.available import search
 from toolcrib.cli.changing import accept, changes
 from toolcrib.cli.groups import UnlessTold
 from toolcrib.cli.login import login, logout
 from toolcrib.cli.options import AsJson, ConfigFiles, Refresh
 from toolcrib.cli.progress import list_anew
+from toolcrib.cli.registries import search
 from toolcrib.cli.session import open_crib, read_config, run
 from toolcrib.cli.streams import print_json, print_text, tell, warn
 from toolcrib.cli.switching import disable, enable

@@ -80,7 +80,7 @@ class Host:
         self._held = 0
         self._rest = b""
         self._limits: dict[str, int] = {}
-        self.task: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None  # a loop alone keeps no task alive
 
     def send(self, message: dict[str, Any]) -> None:
         """Write a message, with what was printed before it."""
@@ -149,7 +149,7 @@ class Host:
             self._limits = message["limits"]
             seal.limit(memory=self._limits["memory"], cpu=message["cpu"])
             seal.seccomp()
-            self.task = self._loop.create_task(_run(self, message))
+            self._task = self._loop.create_task(_run(self, message))
             return
         future = self._waiting.pop(message["id"], None)
         if future is None or future.done():

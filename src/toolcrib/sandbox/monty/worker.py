@@ -45,7 +45,6 @@ class Worker:
     session: MontySession
     pid: int | None
     feeds: int = 0
-    killed: bool = False
 
 
 @dataclass(slots=True)
