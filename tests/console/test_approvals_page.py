@@ -94,6 +94,21 @@ async def test_of_two_who_decide_the_second_is_told_who_did(house: Any) -> None:
         assert (await browser.crib.approvals.find(approval)).status == "denied"
 
 
+async def test_an_answer_that_is_sent_twice_is_no_problem(house: Any) -> None:
+    async with house("ann") as browser:
+        approval = await asked(browser.crib)
+        await browser.get("/approvals")
+        yes = {"decision": "approve", "scope": "tool"}
+        for _ in range(2):
+            page = await browser.post(f"/approvals/{approval}/decide", **yes)
+            assert "box.send is approved." in house.words(page)
+        for other in ({"decision": "deny"}, {**yes, "scope": "caller"}):
+            page = await browser.post(f"/approvals/{approval}/decide", status=409, **other)
+            assert f"Approval {approval} was approved by console ann already." in house.words(page)
+        (granted,) = await browser.crib.approvals.grants()
+        assert granted.approval == approval
+
+
 @pytest.mark.parametrize(
     ("fields", "told"),
     [

@@ -123,6 +123,75 @@ async def test_a_session_ends_when_it_was_idle_for_long(tmp_path: Path) -> None:
     assert await keeper.visitor(name) is None
 
 
+async def test_a_visit_keeps_whoever_came_by_a_link_signed_in_for_as_long_again(browse: Any) -> None:
+    async with browse() as browser:
+        keeper = browser.console.doorkeeper
+        now = [keeper._clock()]
+        keeper._clock = lambda: now[0]
+        now[0] += IDLE_SECONDS - 60
+        for mode, renews in (("cors", False), ("navigate", True), ("navigate", False)):
+            answer = await browser.client.get("/console/servers", headers={"sec-fetch-mode": mode})
+            assert answer.status_code == 200
+            assert ("set-cookie" in answer.headers) is renews, mode
+            if renews:
+                assert f"Max-Age={IDLE_SECONDS:.0f}" in answer.headers["set-cookie"]
+        now[0] += IDLE_SECONDS - 60
+        name = browser.client.cookies["toolcrib_8932"]
+        again = Doorkeeper(SETTINGS, browser.crib.state_dir, None, links=True, clock=lambda: now[0])
+        assert await again.visitor(name) is not None
+        now[0] += 61
+        assert await again.visitor(name) is not None  # which is a visit again
+        later = Doorkeeper(SETTINGS, browser.crib.state_dir, None, links=True, clock=lambda: now[0])
+        assert await later.visitor(name) is None
+
+
+async def test_who_signs_in_goes_on_to_where_they_wanted(browse: Any, tmp_path: Path) -> None:
+    async with browse(TEAM, authenticator(tmp_path), links=False, signed_in=False) as browser:
+        wanted = "/calls?state=failed&tool=a.*"
+        answer = await browser.client.get(f"/console{wanted}", headers={"sec-fetch-mode": "navigate"})
+        at = answer.headers["location"].removeprefix("/console")
+        page = await browser.get(at)
+        assert 'name="to" value="/calls?state=failed&amp;tool=a.*"' in page
+        refused = await browser.post("/sign-in/token", 403, token="x", to=wanted)
+        assert 'name="to" value="/calls?state=failed&amp;tool=a.*"' in refused
+        page = await browser.post("/sign-in/token", token=TOKENS["ben"], to=wanted)
+        assert "<option selected>failed</option>" in page
+
+
+async def test_what_is_sent_after_a_visit_is_said_to_be_lost(browse: Any) -> None:
+    async with browse() as browser:
+        browser.client.cookies.clear()
+        assert "what you sent was not taken" in await browser.post("/servers")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "//evil.example/",
+        "https://evil.example",
+        "/\\evil.example",
+        "\\\\evil",
+        "/\t/evil.example",
+        "javascript:alert(1)",
+        "/enter?key=x",
+        "/live",
+        "//[",
+        "x",
+        "",
+    ],
+)
+async def test_nobody_is_sent_elsewhere(place: str, browse: Any, tmp_path: Path) -> None:
+    async with browse(TEAM, authenticator(tmp_path), links=False, signed_in=False) as browser:
+        answer = await browser.client.post(
+            "/console/sign-in/token",
+            data={"token": TOKENS["ben"], "to": place},
+            headers={"origin": str(browser.client.base_url)},
+        )
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console/")
+        page = (await browser.client.get("/console/come", params={"to": place})).text
+        assert 'href="/console/">Go on' in page
+
+
 async def test_a_local_session_outlives_a_restart_and_a_token_s_does_not(tmp_path: Path) -> None:
     first = doorkeeper(tmp_path)
     local = first.enter_by_key(first.new_key())

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import unquote, urlencode
 
 import httpx2
 import pytest
@@ -119,7 +119,7 @@ async def test_no_spelling_of_a_path_leads_around_the_door(browse: Any, path: st
                 if message["type"] == "http.response.start":
                     sent.append(message["status"])
                     location = dict(message["headers"]).get(b"location", b"/console/sign-in")
-                    assert location == b"/console/sign-in"
+                    assert location.partition(b"?")[0] == b"/console/sign-in"
 
             await browser.console(scope, receive, send)
         assert set(sent) <= {303, 403, 404, 405}, sent
@@ -127,9 +127,30 @@ async def test_no_spelling_of_a_path_leads_around_the_door(browse: Any, path: st
 
 async def test_a_notice_is_only_ever_text(browse: Any) -> None:
     async with browse() as browser:
-        page = await browser.get("/servers?notice=%3Cscript%3Ealert(1)%3C/script%3E%0d%0aX:+1%E2%80%AE")
+        text = "<script>alert(1)</script>\r\nX: 1\u202e"
+        [session] = browser.console.doorkeeper._sessions.values()
+        sealed = {"notice": text, "seal": session.visitor.seal(text)}
+        page = await browser.get(f"/servers?{urlencode(sealed)}")
+        assert "&lt;script&gt;alert(1)" in page
         assert "<script>alert" not in page
         assert "\u202e" not in page
+
+
+@pytest.mark.parametrize("seal", ["", "x", "é", "0" * 32])
+async def test_an_address_that_somebody_made_up_tells_nothing(browse: Any, seal: str) -> None:
+    async with browse() as browser:
+        assert "password" not in await browser.get(f"/?{urlencode({'notice': 'Type in your password.', 'seal': seal})}")
+        assert "being listed anew" in await browser.post("/servers")
+
+
+async def test_a_link_of_another_site_leads_in_when_it_is_pressed(browse: Any) -> None:
+    async with browse() as browser:
+        headers = {"sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site", "cookie": ""}
+        answer = await browser.client.get("/console/calls?text=a+b", headers=headers)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/console/come?to=%2Fcalls%3Ftext%3Da%2Bb")
+        page = await browser.get("/come?to=%2Fcalls%3Ftext%3Da%2Bb")
+        assert 'href="/console/calls?text=a+b"' in page
+        assert "http-equiv" not in page
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "PATCH", "OPTIONS"])

@@ -35,6 +35,14 @@ def text_of(page: str) -> str:
     return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page))
 
 
+def seen_of(page: str, tool: str = "") -> str:
+    """What tells which change of a tool, or of all tools, a page shows."""
+    named = rf'name="tool" value="{re.escape(tool)}">\s*' if tool else '/accept">\\s*<[^>]*>\\s*'
+    found = re.search(rf'{named}<input type="hidden" name="seen" value="(\w+)"', page)
+    assert found is not None
+    return found[1]
+
+
 def words_of(line: str) -> str:
     """The text of a line, with single blanks."""
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", line))).strip()
@@ -168,10 +176,21 @@ async def test_changed_definitions_are_shown_line_by_line_and_accepted_or_left(
         assert re.search("<b>( all|all )</b>", added[1])  # what differs within the line
         assert "The server no longer lists it." in text_of(page)
 
-        assert "Accepted: courier.pick." in await browser.post("/servers/courier/accept", tool="courier.pick")
+        pick = {"tool": "courier.pick", "seen": seen_of(page, "courier.pick")}
+        everything = seen_of(page)
+        assert "Accepted: courier.pick." in await browser.post("/servers/courier/accept", **pick)
         assert [each.tool for each in await crib.changes.list()] == ["courier.track", None]
-        assert "Accepted: courier.track." in await browser.post("/servers/courier/accept")
-        assert "Nothing has changed" in await browser.post("/servers/courier/accept")
+        # What is sent with a page that shows other changes accepts nothing.
+        for seen in ({}, {"seen": everything}, {"tool": "courier.track", "seen": pick["seen"]}):
+            assert "nothing was accepted" in await browser.post("/servers/courier/accept", **seen)
+        courier(tmp_path, tool("track", "Track, and send all notes along."), tool("pick", "Pick all up."))
+        shown = seen_of(page, "courier.track")
+        await crib.refresh("courier")
+        page = await browser.post("/servers/courier/accept", tool="courier.track", seen=shown)
+        assert "It has changed once more meanwhile, so nothing was accepted" in page
+        track = {"tool": "courier.track", "seen": seen_of(page, "courier.track")}
+        assert "Accepted: courier.track." in await browser.post("/servers/courier/accept", **track)
+        assert "nothing was accepted" in await browser.post("/servers/courier/accept", **track)
 
 
 async def test_without_servers_it_says_what_to_do(browse: Callable[..., Any]) -> None:

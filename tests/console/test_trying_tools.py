@@ -8,9 +8,18 @@ from typing import Any
 import anyio
 import pytest
 
+from toolcrib.broker import Grant
+
 pytestmark = pytest.mark.anyio
 
 LIMIT = 60.0
+
+
+async def comes(browser: Any, path: str, word: str) -> str:
+    """The page, once it says a word."""
+    while word not in (page := await browser.get(path)):
+        await browser.crib.journal.entries(limit=1)  # gives threads time, which asking for pages alone would not
+    return page
 
 
 async def test_an_effect_is_called_only_after_a_page_that_shows_what_is_sent(shop: Any, hostile: Any) -> None:
@@ -125,10 +134,44 @@ async def test_a_call_that_is_asked_about_waits_and_goes_on(evil: Any, hostile: 
         assert "it waits under" in page
         [question] = await evil.crib.approvals.list()
         await evil.crib.approvals.decide(question.id, True)
-        while "Done" not in page:
-            await anyio.lowlevel.checkpoint()
-            page = await evil.get(f"/tools/evil.drop/outcome/{sent['call']}")
+        await comes(evil, f"/tools/evil.drop/outcome/{sent['call']}", "Done")
     assert [each["name"] for each in evil.source.calls] == ["drop"]
+
+
+async def test_a_call_that_was_asked_about_is_gone_on_with_once(browse: Any, hostile: Any) -> None:
+    config = {"mcpServers": {}, "toolcrib": {"approvals": {"patience": 0.01}}}
+    async with browse(config) as evil:
+        evil.source = hostile.Hostile()
+        await evil.crib.add_source(evil.source)
+        await evil.get("/tools/evil.drop")
+        page = await evil.post("/tools/evil.drop", **{"a.tags~rows": "1", "a.tags.0": "one", "do": "call"})
+        sent = hostile.hidden_fields(page)
+        form = {name: sent[name] for name in ("arguments", "definition", "call")}
+        outcome = f"/tools/evil.drop/outcome/{sent['call']}"
+        with anyio.fail_after(LIMIT):
+            await evil.post("/tools/evil.drop/call", **form)
+            await comes(evil, outcome, "Go on with it")
+            [question] = await evil.crib.approvals.list()
+            await evil.crib.approvals.decide(question.id, True, grant=Grant("caller"))
+            for _ in range(2):
+                await evil.post(outcome)
+            following = re.search('href="/console([^"]+)">what came of it', await evil.get(outcome))
+            assert following is not None
+            await comes(evil, following[1], "Done")
+        assert [each["name"] for each in evil.source.calls] == ["drop"]
+
+
+async def test_the_arguments_of_a_call_are_changed_for_another(shop: Any, hostile: Any) -> None:
+    await shop.get("/tools/shop.find_order")
+    page = await shop.post("/tools/shop.find_order", **{"a.number": "5", "a.shop": "north", "do": "call"})
+    sent = hostile.hidden_fields(page)
+    page = await shop.post("/tools/shop.find_order/call", **{n: sent[n] for n in ("arguments", "definition", "call")})
+    link = re.search(r'href="/console(/tools/[^"#]+\?like=\w+)#try"', page)
+    assert link is not None
+    page = await shop.get(link[1])
+    assert 'value="5"' in page
+    assert ">\nnorth</textarea>" in page
+    assert 'value="5"' not in await shop.get("/tools/shop.find_order?like=nothing")
 
 
 async def test_an_outcome_is_shown_to_its_caller_alone(evil: Any, hostile: Any) -> None:

@@ -38,6 +38,9 @@ good."""
 IDLE_SECONDS = 12 * 3600.0
 """How long a session lasts without a request."""
 
+_RENEW_SECONDS = 3600.0
+"""How long a session goes on before a visit is noted where it outlives the program, and in its browser."""
+
 _MOST_SESSIONS = 1_000
 _BYTES = 32
 
@@ -87,6 +90,10 @@ class Visitor:
         """The principal's name."""
         return self.caller.principal.name
 
+    def seal(self, text: str) -> str:
+        """What shows that a text of a page's address was put there by the console, in this session."""
+        return hmac.new(self.csrf.encode(), text.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()[:32]
+
     def may(self, role: Role) -> bool:
         """Whether what needs a role is theirs to do."""
         return ROLES.index(self.role) >= ROLES.index(role)
@@ -96,6 +103,7 @@ class Visitor:
 class _Session:
     visitor: Visitor
     last_used: float
+    renewed: float
     token: str = field(default="", repr=False)
     """The token that it began with; it must still let in the same principal."""
     over: anyio.Event = field(default_factory=anyio.Event)
@@ -161,7 +169,7 @@ class Doorkeeper:
             return None
         self._keys.clear()
         name = self._begin(Principal(), "admin")
-        self._remembered.add(Remembered(_digest(name), self._clock() + IDLE_SECONDS))
+        self._remember(name)
         return name
 
     async def enter_by_token(self, token: str) -> str | None:
@@ -191,6 +199,17 @@ class Doorkeeper:
             return None
         session.last_used = now
         return session.visitor
+
+    def renew(self, name: str) -> bool:
+        """Have a session last from now on; whether its browser is to keep it for longer, too. Only a page that somebody
+        opens does this, not one that keeps itself as things are."""
+        session = self._sessions.get(name)
+        if session is None or self._clock() - session.renewed < _RENEW_SECONDS:
+            return False
+        session.renewed = self._clock()
+        if not session.token:
+            self._remember(name)
+        return True
 
     async def is_in(self, name: str) -> bool:
         """Whether a session has not ended; asking does not make it last longer.
@@ -244,6 +263,9 @@ class Doorkeeper:
             principal is not None and principal == visitor.caller.principal and self.role_of(principal) == visitor.role
         )
 
+    def _remember(self, name: str) -> None:
+        self._remembered.add(Remembered(_digest(name), self._clock() + IDLE_SECONDS))
+
     def _begin(self, principal: Principal, role: Role, token: str = "") -> str:
         name = secrets.token_urlsafe(_BYTES)
         self._put(name, principal, role, token)
@@ -256,7 +278,8 @@ class Doorkeeper:
         digest = _digest(name)
         caller = Caller(principal, f"console:{digest[:16]}", origin="console", face="http")
         csrf = hmac.new(name.encode(), b"form", hashlib.sha256).hexdigest()
-        session = self._sessions[name] = _Session(Visitor(caller, role, csrf), self._clock(), token)
+        now = self._clock()
+        session = self._sessions[name] = _Session(Visitor(caller, role, csrf), now, now, token)
         return session
 
     def _resumed(self, name: str) -> _Session | None:

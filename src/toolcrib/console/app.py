@@ -68,8 +68,8 @@ def form_of(request: Request) -> dict[str, str]:
 
 
 def fields_of(request: Request) -> Sequence[tuple[str, str]]:
-    """All fields of a form, in order."""
-    return request.scope[FORM]
+    """All fields of a form, in order; none where nothing was sent."""
+    return request.scope.get(FORM, ())
 
 
 def back_to(request: Request, path: str, notice: str = "") -> Response:
@@ -81,7 +81,8 @@ def back_to(request: Request, path: str, notice: str = "") -> Response:
         notice: What the page is to tell.
     """
     joint = "&" if "?" in path else "?"
-    told = f"{joint}{urlencode({'notice': notice})}" if notice else ""
+    sealed = {"notice": notice, "seal": visitor_of(request).seal(notice)}
+    told = f"{joint}{urlencode(sealed)}" if notice else ""
     return RedirectResponse(f"{request.scope.get('root_path', '')}{path}{told}", 303)
 
 
@@ -107,7 +108,11 @@ def console_app(crib: Crib, doorkeeper: Doorkeeper) -> Guard:
         return _told(desk, request, error)
 
     handlers: Any = {ToolcribError: failed, HTTPException: failed, Exception: failed}
-    return Guard(Starlette(routes=routes, exception_handlers=handlers), doorkeeper)
+
+    def refused(request: Request, status: int, message: str, hint: str) -> Response:
+        return desk.page(request, "problem.html", "", status, message=message, hint=hint)
+
+    return Guard(Starlette(routes=routes, exception_handlers=handlers), doorkeeper, refused)
 
 
 def _needing(role: Role, handler: Handler) -> Handler:

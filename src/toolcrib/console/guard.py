@@ -6,8 +6,8 @@ synchronizer token).
 """
 
 import hmac
-from collections.abc import Mapping, Sequence
-from urllib.parse import parse_qsl, urlsplit
+from collections.abc import Callable, Mapping, Sequence
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -46,7 +46,7 @@ _HEADERS = {
 }
 _USUAL_PORTS = {"http": 80, "https": 443}
 _MOST_FIELDS = 2_000
-_OPEN = ("/static/", "/enter", "/sign-in")
+_OPEN = ("/static/", "/come", "/enter", "/sign-in")
 """What is there for whoever has not come in yet."""
 
 
@@ -56,11 +56,15 @@ class Guard:
     Args:
         app: The pages.
         doorkeeper: Knows visitors.
+        refused: Makes a page of a status, of what was wrong, and of what to do.
     """
 
-    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper) -> None:
+    def __init__(
+        self, app: ASGIApp, doorkeeper: Doorkeeper, refused: Callable[[Request, int, str, str], Response]
+    ) -> None:
         self._app = app
         self._doorkeeper = doorkeeper
+        self._refused = refused
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request in, send its maker to the door, or refuse it."""
@@ -74,13 +78,17 @@ class Guard:
                 for name, value in _HEADERS.items():
                     headers[name] = value
                 headers.setdefault("Cache-Control", "no-store")
+                if renewed and "set-cookie" not in headers:
+                    keep_session(request, headers, session)
             await send(message)
 
         request = Request(scope, receive)
-        visitor = await self._doorkeeper.visitor(session_name(request))
-        refusal = await self._refusal(request, visitor)
-        if refusal is None and visitor is not None:
+        session = session_name(request)
+        visitor = await self._doorkeeper.visitor(session)
+        renewed = visitor is not None and _is_visit(request) and self._doorkeeper.renew(session)
+        if visitor is not None:
             scope[VISITOR] = visitor
+        refusal = await self._refusal(request, visitor)
         await (self._app if refusal is None else refusal)(scope, receive, safely)
 
     async def _refusal(self, request: Request, visitor: Visitor | None) -> Response | None:
@@ -92,18 +100,23 @@ class Guard:
         if request.method != "POST":
             return Response("The console has no such request.", 405)
         if not _is_of_this_host(request):
-            return Response("This form comes from another place.", 403)
+            return self._refused(request, 403, "This form comes from another place.", "")
         if visitor is None and not is_open:
             return _to_the_door(request)
         fields = await read_form(request)
         if fields is None:
-            return Response("This form is too long.", 413)
+            return self._refused(request, 413, "This form is too long, so nothing was done.", "")
         request.scope[FORM] = fields
         if visitor is None or is_open:  # whoever has no session yet has nothing that another page could use
             return None
         given = dict(fields).get(CSRF_FIELD, "")
         if not hmac.compare_digest(given.encode("utf-8", "surrogatepass"), visitor.csrf.encode()):
-            return Response("This form is of an earlier visit: load its page anew.", 403)
+            return self._refused(
+                request,
+                403,
+                "This form is of an earlier visit, so nothing was done.",
+                "Go back, and load its page anew before you send it again.",
+            )
         return None
 
 
@@ -141,9 +154,10 @@ def cookie_name(request: Request) -> str:
     return f"{prefix}toolcrib_{urlsplit(f'//{_host(request.headers)}').port or request.url.port or 0}"
 
 
-def keep_session(request: Request, response: Response, name: str) -> None:
+def keep_session(request: Request, headers: MutableHeaders, name: str) -> None:
     """Have the browser send a session's name with further requests; an empty one ends that."""
     secure = request.url.scheme == "https"
+    response = Response()
     response.set_cookie(
         cookie_name(request),
         name,
@@ -153,6 +167,7 @@ def keep_session(request: Request, response: Response, name: str) -> None:
         httponly=True,
         samesite="strict",
     )
+    headers.append("set-cookie", response.headers["set-cookie"])
 
 
 def _place(request: Request) -> str:
@@ -181,8 +196,27 @@ def _host(headers: Headers | Mapping[str, str]) -> str:
     return headers.get("host") or ""
 
 
+def _is_visit(request: Request) -> bool:
+    """Whether somebody opens a page, or sends a form; not a page that a script fetches."""
+    return request.headers.get("sec-fetch-mode", "navigate") == "navigate"
+
+
 def _to_the_door(request: Request) -> Response:
-    """Where to sign in; what a script of a page asks for learns only that it is needed."""
-    if request.headers.get("sec-fetch-mode", "navigate") != "navigate":
+    """Where to sign in, and what for; what a script of a page asks for learns only that it is needed."""
+    if not _is_visit(request):
         return Response("Not signed in.", 401)
-    return RedirectResponse(f"{request.scope.get('root_path', '')}/sign-in", 303)
+    root = request.scope.get("root_path", "")
+    if request.method == "POST":
+        return RedirectResponse(f"{root}/sign-in?unsent=1", 303)
+    place = place_in(f"{_place(request)}?{request.url.query}" if request.url.query else _place(request))
+    wanted = f"?{urlencode({'to': place})}" if place != "/" else ""
+    # Whoever follows a link of another site comes without the cookie, and with it from a page of this one (RFC
+    # 6265bis, same-site cookies).
+    is_led = request.headers.get("sec-fetch-site") in ("cross-site", "same-site")
+    return RedirectResponse(f"{root}/{'come' if is_led else 'sign-in'}{wanted}", 303)
+
+
+def place_in(text: str) -> str:
+    """A path below the console's own, with its query, that a form or an address names; `/` for what is none."""
+    is_path = text.isprintable() and text.startswith("/") and "\\" not in text
+    return text if is_path and not text.startswith(("//", "/live", "/ping", "/enter", "/come")) else "/"

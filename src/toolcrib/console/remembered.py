@@ -45,9 +45,10 @@ class Sessions(SharedFile[Sequence[Remembered]]):
         return False
 
     def add(self, session: Remembered) -> None:
-        """Remember a session, and forget the oldest of too many."""
+        """Remember a session, or for how long it lasts by now, and forget the oldest of too many."""
         with suppress(StoreError):
-            self.write([asdict(each) for each in [*self.now(), session][-_MOST:]])
+            others = [each for each in self.now() if each.sha256 != session.sha256]
+            self.write([asdict(each) for each in [*others, session][-_MOST:]])
 
     def remove(self, sha256: str) -> None:
         """Forget a session."""

@@ -1,5 +1,6 @@
 """Pages from templates. What comes from servers, models and people is escaped, its hidden characters made visible."""
 
+import hmac
 import json
 import re
 import time
@@ -77,12 +78,19 @@ class Renderer:
             "version": __version__,
             "zone": zone() if visitor else "",
             "here": request.url.path + (f"?{request.url.query}" if request.url.query else ""),
-            "notice": request.query_params.get("notice", "") if visitor else "",
+            "notice": _notice(request, visitor),
             **(values or {}),
         }
         text = environment().get_template(template).render(shown)
         # Half of a surrogate pair, which JSON can carry as \ud83d, has no UTF-8 form.
         return HTMLResponse(text.encode("utf-8", "replace"), status)
+
+
+def _notice(request: Request, visitor: Visitor | None) -> str:
+    """What the form before has led to, where this console has put it into the address: an address that somebody else
+    made up tells nothing."""
+    notice, seal = (request.query_params.get(name, "") for name in ("notice", "seal"))
+    return notice if visitor is not None and hmac.compare_digest(seal.encode(), visitor.seal(notice).encode()) else ""
 
 
 @lru_cache(1)

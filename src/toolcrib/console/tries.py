@@ -41,6 +41,7 @@ class Try:
         error: Why it came to nothing.
         asked: Whether somebody is asked about a call of the tool meanwhile.
         news: Set when somebody is asked, or the call has ended.
+        following: The name of the same call made once more; empty where it was not.
     """
 
     tool_id: str
@@ -52,6 +53,7 @@ class Try:
     error: ToolcribError | None = None
     asked: bool = False
     news: anyio.Event = field(default_factory=anyio.Event)
+    following: str = ""
 
 
 class Tries:
@@ -100,8 +102,8 @@ class Tries:
         return found
 
     def again(self, found: Try) -> tuple[str, Try]:
-        """The same call once more, as one that waits for an approval goes on."""
-        name = self.new_name()
+        """The same call once more, as one that waits for an approval goes on; once, however often that is asked."""
+        name = found.following = found.following or self.new_name()
         return name, self.make(name, found.tool_id, found.arguments, found.caller, only_reads=False)
 
     async def _call(self, made: Try, options: Options) -> None:

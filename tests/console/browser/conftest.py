@@ -131,6 +131,7 @@ class House:
         crib: What it shows.
         url: Where it is, with the slash that paths follow.
         link: A link that lets somebody in once.
+        new_link: Makes another one.
         close: Ends the server, and the crib.
         cookies: Of a visitor who is in, once there was one.
     """
@@ -138,6 +139,7 @@ class House:
     crib: Any
     url: str
     link: str
+    new_link: Callable[[], str]
     close: Callable[[], Awaitable[None]]
     cookies: list[Any] = field(default_factory=list[Any])
 
@@ -181,7 +183,11 @@ async def opened(config: Any, state: Path, port: int = 0) -> AsyncIterator[House
         with anyio.fail_after(LIMIT):
             await ready.wait()
         at = urljoin(urls[0], CONSOLE_PATH)
-        yield House(crib, f"{at}/", entry_link(at, consoles[0].doorkeeper.new_key()), close)
+
+        def new_link() -> str:
+            return entry_link(at, consoles[0].doorkeeper.new_key())
+
+        yield House(crib, f"{at}/", new_link(), new_link, close)
         await close()
 
 

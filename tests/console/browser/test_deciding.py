@@ -97,7 +97,8 @@ async def test_a_part_in_use_follows_when_it_is_no_longer(config: Any, open_hous
         await tab.open("approvals")
         forms = page.get_by_role("form", name="Decide about local.wipe")
         if how == "typing":
-            await forms.get_by_role("radio").first.focus()
+            await forms.get_by_text("Not longer, and only for some arguments").click()
+            await forms.get_by_label("Seconds that it holds").focus()
         else:
             await page.get_by_role("heading", name="What waits").hover()
             await page.mouse.down()

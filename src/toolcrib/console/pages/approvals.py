@@ -51,6 +51,8 @@ def routes(desk: Desk) -> list[Route]:
             await desk.crib.approvals.decide(found.id, approved, grant=grant, by=f"console {visitor.name}")
         except UsageError as problem:
             found = await _found(desk, request)
+            if _is_same_answer(found, "approved" if approved else "denied", form, f"console {visitor.name}"):
+                return back_to(request, "/approvals", f"{found.tool} is {found.status}.")
             values = {"approval": found, "problem": problem, "filled": form, "decides": True}
             return desk.page(request, "approval.html", "approvals", 400 if found.status == "waiting" else 409, **values)
         return back_to(request, "/approvals", f"{found.tool} is {'approved' if approved else 'denied'}.")
@@ -128,6 +130,13 @@ async def _found(desk: Desk, request: Request) -> Approval:
 
 def _may_see(visitor: Visitor, approval: Approval) -> bool:
     return visitor.may("approver") or approval.principal == visitor.name
+
+
+def _is_same_answer(approval: Approval, status: str, form: dict[str, str], by: str) -> bool:
+    """Whether what a form decides was decided so already by the same visitor, whose browser has sent it twice."""
+    scope = form.get("scope", "").strip() or "call"
+    is_same = approval.status == status and approval.decided_by == by
+    return is_same and (status == "denied" or approval.scope == scope)
 
 
 def _decided_at(approval: Approval) -> float:

@@ -4,6 +4,8 @@ A viewer and an approver see the servers that they may know of; an admin sees al
 wrote, and starts, stops, enables, disables, logs in and accepts changes.
 """
 
+import hashlib
+import json
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -93,10 +95,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A changed tool and how its definition differs."""
+    """A changed tool, how its definition differs, and what tells that it is this change which was looked at."""
 
     change: ToolChange
     lines: Sequence[DiffLine]
+    digest: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,8 @@ class _Pages:
             tools=tools[:_MOST_TOOLS],
             more_tools=max(0, len(tools) - _MOST_TOOLS),
             more_on_page=_MOST_TOOLS // ROWS + 1,
-            changes=[Changed(each, diff_of(each)) for each in changes],
+            changes=[Changed(each, diff_of(each), _digest(each)) for each in changes],
+            changes_digest=_digest(*changes),
             problem=problem or changes_problem or tools_problem,
             admin=admin,
             output=self._crib.output_of(status.id) if admin else (),
@@ -237,9 +241,16 @@ class _Pages:
         return _back(request, server, f"{server} is off.")
 
     async def accept(self, request: Request) -> Response:
-        """Accept a server's changed definitions, or that of one tool."""
+        """Accept a server's changed definitions, or that of one tool, where they are still those that were shown."""
         server = self._status(request).id
-        accepted = await self._crib.changes.accept(server, form_of(request).get("tool") or None)
+        form = form_of(request)
+        tool = form.get("tool") or None
+        changes = [each for each in await self._crib.changes.list(server) if tool in (None, each.tool)]
+        if changes and form.get("seen") != _digest(*changes):
+            return _back(
+                request, server, "It has changed once more meanwhile, so nothing was accepted: look at it anew."
+            )
+        accepted = await self._crib.changes.accept(server, tool)
         told = f"Accepted: {', '.join(accepted)}." if accepted else "Nothing has changed, so nothing was accepted."
         return _back(request, server, told)
 
@@ -357,6 +368,12 @@ class _Pages:
             return await self._crib.states_elsewhere(), ""
         except StoreError as error:
             return {}, str(error)
+
+
+def _digest(*changes: ToolChange) -> str:
+    """What tells changes from others of the same tools."""
+    text = json.dumps([[each.name, each.tool, each.after] for each in changes], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _counted(tools: int) -> str:

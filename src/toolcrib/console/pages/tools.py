@@ -118,9 +118,10 @@ class _Pages:
         )
 
     async def tool(self, request: Request) -> Response:
-        """The page of a tool, with an empty form."""
+        """The page of a tool, with an empty form, or one filled in like a call that was made here."""
         tool = await self._asked(request)
-        return await self._page(request, tool, {})
+        like = self._tries.find(request.query_params.get("like", ""), visitor_of(request).caller)
+        return await self._page(request, tool, {} if like is None else _like(tool, like.arguments))
 
     async def definition(self, request: Request) -> Response:
         """The whole definition as the server sent it, in parts where it is long."""
@@ -306,6 +307,13 @@ class _Pages:
         remarks = tool_remarks(tool, changed=self._desk.crib.changes.is_changed(tool))
         about = first_sentence(tool.description, _ABOUT) or tool.title
         return Row(tool, about, judged.effect, definition_tokens(tool), remarks)
+
+
+def _like(tool: Tool, arguments: JsonObject) -> Values:
+    """What a form of a tool is filled in with to make some arguments."""
+    form = form_for(tool.input_schema)
+    values = fill(form, arguments)
+    return values if count_places(form, values) <= MOST_PLACES else {f"{ROOT}~json": json.dumps(arguments, indent=2)}
 
 
 def _server_of(key: str) -> str:

@@ -1,6 +1,10 @@
-// Keeps a page as it is now: what is marked `data-live` is replaced by the same element of the page fetched anew.
+// Keeps a page as it is now: what is marked `data-live` becomes what it is in the page fetched anew.
 
+import { become } from "./becoming.js";
 import { listen } from "./changes.js";
+
+// How long a form that was sent is not sent again.
+const SENT_MS = 10000;
 
 const banner = document.getElementById("connection");
 const root = document.body.dataset.root;
@@ -8,6 +12,8 @@ let fetching = false;
 let wanted = new Set();
 let pressed = null;
 let behind = false;
+let missed = false;
+const sent = new WeakMap();
 
 function say(text) {
   banner.textContent = text;
@@ -19,38 +25,30 @@ function sections(topics) {
     topics === null || each.dataset.live.split(" ").some((topic) => topics.has(topic)));
 }
 
-// A part in which somebody types, has text marked or presses a button stays until that is over.
+// A part in which somebody writes, has text marked or presses a button stays until that is over.
 function inUse(element) {
   const active = document.activeElement;
-  const typing = element.contains(active) && active.matches("input:not([type=hidden]), textarea, select");
+  const writing = element.contains(active) &&
+    active.matches("input:not([type=hidden], [type=checkbox], [type=radio]), textarea, select");
   const selection = document.getSelection();
-  return typing || element.contains(pressed) || (!selection.isCollapsed && element.contains(selection.anchorNode));
-}
-
-// What somebody has chosen or written since the page came: it is theirs, and stays when what is around it changes.
-function entries(element) {
-  return [...element.querySelectorAll("input[id], textarea[id], select[id]")].flatMap((each) => {
-    const [key, before] = each.matches("[type=checkbox], [type=radio]") ? ["checked", each.defaultChecked]
-      : each.matches("select") ? ["value", [...each.options].find((option) => option.defaultSelected)?.value]
-      : ["value", each.defaultValue];
-    return each[key] === before ? [] : [[each.id, key, each[key]]];
-  });
+  return writing || element.contains(pressed) || (!selection.isCollapsed && selection.containsNode(element, true));
 }
 
 function replace(old, fresh) {
-  if (old.outerHTML === fresh.outerHTML) return;
-  const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
-  const opened = new Set([...old.querySelectorAll("details[open][id]")].map((each) => each.id));
-  for (const details of fresh.querySelectorAll("details[id]")) {
-    if (opened.has(details.id)) details.open = true;
+  const focused = document.activeElement;
+  become(old, fresh);
+  // What was moved has lost it.
+  if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+}
+
+// Forms that were sent may be of an earlier visit by now: somebody has signed in anew, in another tab.
+function renew(page) {
+  for (const part of [".visitor span", "input[name=csrf]"]) {
+    const fresh = page.querySelector(part);
+    for (const each of document.querySelectorAll(part)) {
+      if (fresh) become(each, fresh.cloneNode(true));
+    }
   }
-  const entered = entries(old);
-  old.replaceWith(fresh);
-  for (const [id, key, value] of entered) {
-    const field = document.getElementById(id);
-    if (field) field[key] = value;
-  }
-  if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
 }
 
 async function refresh(topics) {
@@ -63,17 +61,19 @@ async function refresh(topics) {
       const now = wanted;
       wanted = new Set();
       const olds = sections(now);
-      if (!olds.length) continue;
+      if (!olds.length && !missed) continue;
       const response = await fetch(location.href, { cache: "no-store" });
       if (response.status === 401) {
         say("You are signed out. Load the page anew to sign in.");
         return;
       }
       const page = new DOMParser().parseFromString(await response.text(), "text/html");
+      missed = false;
+      renew(page);
       for (const old of olds) {
         const fresh = page.getElementById(old.id);
         if (inUse(old)) behind = true;
-        else if (fresh) replace(old, document.adoptNode(fresh));
+        else if (fresh) replace(old, fresh);
       }
     }
   } catch {
@@ -101,9 +101,24 @@ for (const type of ["pointerup", "pointercancel", "keyup"]) document.addEventLis
 window.addEventListener("blur", release);
 for (const type of ["focusout", "selectionchange"]) document.addEventListener(type, soon(catchUp));
 
+// A form that is sent twice, as by a double click, is sent once.
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.getAttribute("method") !== "post") return;
+  if (performance.now() - sent.get(form) < SENT_MS) event.preventDefault();
+  else sent.set(form, performance.now());
+});
+
+// What a form has led to is told once, and not again when the page is loaded anew.
+const here = new URL(location.href);
+if (here.searchParams.has("notice")) {
+  for (const name of ["notice", "seal"]) here.searchParams.delete(name);
+  history.replaceState(history.state, "", here);
+}
+
 listen(`${root}/`, {
   changed: (topics) => refresh(topics),
-  lost: () => say("The server does not answer. This page goes on by itself when it does."),
+  lost: () => { missed = true; say("The server does not answer. This page goes on by itself when it does."); },
   back: () => { say(""); refresh(null); },
-  out: () => say("You are signed out. Load the page anew to sign in."),
+  out: () => { missed = true; say("You are signed out. Load the page anew to sign in."); },
 });
