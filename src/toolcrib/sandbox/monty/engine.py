@@ -40,6 +40,8 @@ VERSION = pydantic_monty.__version__
 _NO_TOOL = re.compile(r"'(?P<server>\w+)' object has no attribute '(?P<tool>\w+)'")
 _DRAIN = 0.1
 """Seconds after which what a long turn printed is told."""
+_MOST_AHEAD = 32
+"""Calls that a script makes in one turn: what it does beyond waits until these are taken."""
 _MOST_TRACE = 12
 _MOST_MESSAGE = 4_000
 
@@ -78,7 +80,9 @@ class MontyEngine(Engine):
         self._data = script.code.encode("utf-8", "replace")
         self._namespaces = Namespaces(names.namespaces)
         self._modules: dict[str, Any] = {}
-        self._printed: deque[tuple[str, str]] = deque()
+        self._happened: deque[Called | Printed] = deque()
+        self._news = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
         self._printed_bytes = 0
         self._answers: dict[int, Answer] = {}
         self._sleeps: dict[int, asyncio.Task[None]] = {}
@@ -86,7 +90,6 @@ class MontyEngine(Engine):
         self._wake = asyncio.Event()
         self._turn: asyncio.Future[Any] | None = None
         self._step: Any = None
-        self._after: Any = None
         self._feed = f"<python-input-{worker.feeds}>"
         self._dead = False
         self._state = None if state is None else self._read(state)
@@ -105,16 +108,10 @@ class MontyEngine(Engine):
                     resume = partial(step.resume, self._settled(step))
                 elif isinstance(step, NameLookupSnapshot):
                     resume = self._looked_up(step)
+                elif (name := self._name(step)) is not None:
+                    resume = partial(self._called, step, name)
                 else:
-                    name = self._name(step)
-                    if name is not None:
-                        yield Called(step.call_id, name, step.args, step.kwargs, self._line(step.position))
-                        if self._after is not None:
-                            self._step = self._after
-                            continue
-                        resume = partial(step.resume, {"future": ...})
-                    else:
-                        resume = await self._own(step)
+                    resume = await self._own(step)
                 async for event in self._turned(resume):
                     yield event
             yield Finished(self._step.output)
@@ -194,38 +191,51 @@ class MontyEngine(Engine):
         return session.feed_start(self._script.code, print_callback=self._print, skip_type_check=True)
 
     async def _turned(self, function: Any) -> AsyncGenerator[Event]:
-        """One turn of the interpreter, to the next suspension or the end; tells what is printed meanwhile."""
+        """One turn of the interpreter, to where it needs an answer or to the end; tells what it does meanwhile."""
         if self._dead:
             raise RuntimeError("The script was ended.")
         turn = self._turn = self._crew.begin(self._stepped, function)
+        turn.add_done_callback(lambda _: self._news.set())
         while not turn.done():
-            await asyncio.wait([turn], timeout=_DRAIN)
+            self._news.clear()
+            look = self._loop.call_later(_DRAIN, self._news.set)
+            await self._news.wait()
+            look.cancel()
             for event in self._drained():
                 yield event
-        self._step, self._after = turn.result()
+        self._step = turn.result()
 
-    def _stepped(self, function: Any) -> tuple[Any, Any]:
-        """One turn; and another, where the script awaits a call at once and nothing of it can run meanwhile."""
+    def _stepped(self, function: Any) -> Any:
+        """One turn, on a thread. The calls that a script makes are told at once, and are under way while it goes on to
+        where it awaits one: a thread is not changed for each."""
         step = function()
-        if isinstance(step, FunctionSnapshot) and step.allow_eager_await and self._name(step) is not None:
-            return step, step.resume({"future": ...})
-        return step, None
+        for _ in range(_MOST_AHEAD):
+            if not isinstance(step, FunctionSnapshot) or (name := self._name(step)) is None:
+                break
+            step = self._called(step, name)
+        return step
+
+    def _called(self, call: FunctionSnapshot, name: str) -> Any:
+        """Tell of a call, and go on without its answer; on the thread of the turn."""
+        self._happened.append(Called(call.call_id, name, call.args, call.kwargs, self._line(call.position)))
+        self._loop.call_soon_threadsafe(self._news.set)
+        return call.resume({"future": ...})
 
     def _print(self, stream: str, text: str) -> None:
         """Called on the thread of the turn."""
         self._printed_bytes += len(text)
         if self._printed_bytes <= 2 * self._flood:
-            self._printed.append((stream, text))
+            self._happened.append(Printed(stream, text))
             return
         if self._printed_bytes - len(text) <= 2 * self._flood:
             # A first piece may be larger than all that may be printed: the driver has to see that it was too much.
-            self._printed.append((stream, text[: self._flood + 1]))
+            self._happened.append(Printed(stream, text[: self._flood + 1]))
         if self._worker.pid:
             processes.end(self._worker.pid)
 
-    def _drained(self) -> Iterator[Printed]:
-        while self._printed:
-            yield Printed(*self._printed.popleft())
+    def _drained(self) -> Iterator[Called | Printed]:
+        while self._happened:
+            yield self._happened.popleft()
 
     async def _until_answered(self, step: FutureSnapshot) -> AsyncGenerator[Event]:
         while not self._dead and not self._ready(step):
