@@ -5,6 +5,7 @@ place.
 """
 
 from contextlib import aclosing
+from typing import Any
 
 import anyio
 from anyio.abc import TaskStatus
@@ -64,7 +65,7 @@ class EventStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Tell of changes until whoever listens has gone."""
         heard = _Heard()
-        position = await self._crib.journal.position()
+        position, approvals = await self._crib.journal.position(), await self._crib.approvals.state()
         await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
 
         async def say(text: str) -> None:
@@ -72,7 +73,8 @@ class EventStream(Response):
 
         async with anyio.create_task_group() as tasks:
             await tasks.start(_follow_events, self._crib, heard)
-            tasks.start_soon(_follow_store, self._crib, position, heard)
+            tasks.start_soon(_follow_journal, self._crib, position, heard)
+            tasks.start_soon(_follow_approvals, self._crib, approvals, heard)
             tasks.start_soon(_until_gone, receive, tasks.cancel_scope)
             tasks.start_soon(self._until_left, tasks.cancel_scope)
             await say(f"retry: {_RETRY_SECONDS * 1000:.0f}\nevent: hello\ndata: {self._crib.instance}\n\n")
@@ -119,16 +121,29 @@ async def _follow_events(
             heard.add(*_topics_of(event))
 
 
-async def _follow_store(crib: Crib, position: int, heard: _Heard) -> None:
-    """What any program with the same state has called; questions and runs begin and end with calls."""
+async def _follow_journal(crib: Crib, position: int, heard: _Heard) -> None:
+    """What any program with the same state has called; runs begin and end with calls."""
     while True:
         try:
             async with aclosing(crib.journal.follow(after=position)) as entries:
                 async for entry in entries:
                     position = max(position, entry.seq)
-                    heard.add("journal", "runs", "approvals")
+                    heard.add("journal", "runs")
         except StoreError:  # told by whatever reads it for a page
             await anyio.sleep(_RETRY_SECONDS)
+
+
+async def _follow_approvals(crib: Crib, state: tuple[Any, ...] | None, heard: _Heard) -> None:
+    """What any program with the same state has been asked, was answered and has granted."""
+    while True:
+        try:
+            async with aclosing(crib.approvals.follow(after=state)) as changes:
+                async for _ in changes:
+                    heard.add("approvals")
+        except StoreError:  # as above
+            await anyio.sleep(_RETRY_SECONDS)
+            heard.add("approvals")
+            state = None
 
 
 async def _until_gone(receive: Receive, scope: anyio.CancelScope) -> None:

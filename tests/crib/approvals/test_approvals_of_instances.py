@@ -1,6 +1,7 @@
 """Approvals after restarts, of several instances, and under clocks that are set."""
 
 import time
+from contextlib import aclosing
 from typing import Any
 
 import anyio
@@ -8,6 +9,7 @@ import pytest
 from wiping import LIMIT, Disk, Opening, asked_once, in_each_database, waiting, wipe
 
 from toolcrib import Crib
+from toolcrib.broker import Grant
 from toolcrib.errors import DeniedError, UsageError
 
 pytestmark = pytest.mark.anyio
@@ -29,6 +31,20 @@ async def test_a_restart_gives_a_question_no_more_time(opened: Opening) -> None:
     async with opened(timeout=600.0) as crib:
         assert (await waiting(crib)).approval == before.approval
         assert crib.approvals._asking.open[before.approval].left <= 60.0
+
+
+@in_each_database
+async def test_what_another_instance_does_with_approvals_can_be_followed(opened: Opening) -> None:
+    async with opened() as one, opened() as other:
+        state = await one.approvals.state()
+        async with aclosing(one.approvals.follow(after=state, poll_seconds=0.01)) as changes:
+            error = await waiting(other)
+            await anext(changes)
+            await other.approvals.decide(error.approval, True, grant=Grant("tool"))
+            await anext(changes)
+            [grant] = await one.approvals.grants()
+            await other.approvals.revoke(grant.id)
+            await anext(changes)
 
 
 @in_each_database

@@ -10,7 +10,7 @@ import pytest
 from wiping import LIMIT, WIPE, Disk, Opening, asked_once, in_each_database, waiting, wipe
 
 from toolcrib.broker import Caller, Principal
-from toolcrib.errors import DeniedError, StoreError, UsageError
+from toolcrib.errors import DeniedError, StoreError, ToolcribError, UsageError
 from toolcrib.events import ApprovalChanged
 
 pytestmark = pytest.mark.anyio
@@ -155,6 +155,23 @@ async def test_questions_and_answers_are_among_the_events(opened: Opening) -> No
             await wipe(crib)
             seen = [each async for each in _first(events, 2) if isinstance(each, ApprovalChanged)]
     assert [(each.tool, each.status, each.by) for each in seen] == [(WIPE, "waiting", ""), (WIPE, "approved", "ann")]
+
+
+async def test_an_answer_is_among_the_events_once_whether_its_caller_comes_back_or_not(opened: Opening) -> None:
+    async with opened() as crib, opened() as other:
+        mine, theirs = await waiting(crib), await waiting(other, "/b")
+        with crib.events.subscribe() as events:
+            for each in (mine, theirs):
+                await crib.approvals.decide(each.approval, False, by="ann")
+            for path in ("/a", "/c"):
+                with pytest.raises(ToolcribError):
+                    await wipe(crib, path)
+            seen = [each async for each in _first(events, 3)]
+    assert [(each.approval, each.status) for each in seen[:2]] == [
+        (mine.approval, "denied"),
+        (theirs.approval, "denied"),
+    ]
+    assert seen[2].status == "waiting"
 
 
 async def _first(events: AsyncIterator[Any], count: int) -> AsyncIterator[Any]:

@@ -10,7 +10,7 @@ from typing import Any, cast
 import anyio
 
 from toolcrib.broker.approvals.grants import Grant, Granted, Grants, MemoryGrants, subject_of
-from toolcrib.broker.approvals.inbox import Inbox, StoredGrants
+from toolcrib.broker.approvals.inbox import Approval, Inbox, StoredGrants
 from toolcrib.broker.approvals.pending import Answer, Pending, new_id
 from toolcrib.broker.approvals.question import Question, definition_digest
 from toolcrib.broker.call import Call
@@ -18,6 +18,7 @@ from toolcrib.broker.dataflow import DataFlow, NoDataFlow
 from toolcrib.broker.policy import Decision
 from toolcrib.catalog import ClientSide
 from toolcrib.errors import StoreError, UsageError
+from toolcrib.events import ApprovalChanged
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ class Asking:
         approver: Given by the program.
         inbox: Questions in the shared store; None has none.
         flow: Knows where values come from.
-        on_change: Told of each question that is asked, and of each that was answered.
+        on_change: Told of each question that is asked, and of each that was answered, once.
         clock: Seconds that a change of the system's time does not move.
         look_every: Seconds between two looks into the inbox, where another process may have answered.
 
@@ -68,7 +69,7 @@ class Asking:
         approver: Approver | None = None,
         inbox: Inbox | None = None,
         flow: DataFlow | None = None,
-        on_change: Callable[[Pending], None] = lambda _: None,
+        on_change: Callable[[ApprovalChanged], None] = lambda _: None,
         clock: Callable[[], float] = time.monotonic,
         look_every: float = LOOK_EVERY,
     ) -> None:
@@ -104,7 +105,7 @@ class Asking:
         pending = Pending(question, decision, definition_digest(call.tool), self.limits.timeout, self._clock)
         self._forget()
         self.open[approval] = pending
-        self._on_change(pending)
+        self._tell(pending)
         return pending
 
     def pending(self, approval: str) -> Pending | None:
@@ -173,6 +174,18 @@ class Asking:
             first = await self._settle(pending, answer)
         return first  # noqa: RET504  a scope might swallow an exception, as far as types tell
 
+    def decided(self, approval: Approval, pending: Pending | None) -> None:
+        """Tell of an answer that was put into the inbox, and have those look there who wait for it; nobody may.
+
+        Args:
+            approval: The question with its answer.
+            pending: The same, where it is open in this process.
+        """
+        self._on_change(ApprovalChanged(approval.id, approval.tool, approval.status, approval.decided_by))
+        if pending is not None:
+            pending.told = True
+            pending.wake()
+
     async def expire(self, pending: Pending) -> None:
         """Let a question count as unanswered, unless an answer came in the last moment."""
         if pending.filed and self.inbox is not None:
@@ -180,7 +193,7 @@ class Asking:
                 await self.inbox.close(pending.question.id)
             await self._look(pending)
         if pending.settle(self._late):
-            self._on_change(pending)
+            self._tell(pending)
 
     @property
     def _late(self) -> Answer:
@@ -214,7 +227,7 @@ class Asking:
         elif first:
             if answer.approved and answer.grant.scope != "call":
                 await self._grant(pending, answer)
-            self._on_change(pending)
+            self._tell(pending)
         return first
 
     async def _by_client(self, pending: Pending, client: ClientSide) -> None:
@@ -285,7 +298,7 @@ class Asking:
                 elif status == "approved":
                     pending.settle(Answer(True, row["decided_by"], Grant(row["scope"])))
         if pending.answer is not None:
-            self._on_change(pending)
+            self._tell(pending)
 
     async def _grant(self, pending: Pending, answer: Answer) -> None:
         call = pending.question.call
@@ -304,6 +317,15 @@ class Asking:
             await self.grants.add(granted)
         except StoreError as error:
             logger.warning("Only this call is allowed, since the grant can't be stored: %s", error)
+
+    def _tell(self, pending: Pending) -> None:
+        question, answer = pending.question, pending.answer
+        if answer is None:
+            self._on_change(ApprovalChanged(question.id, question.call.target, "waiting"))
+        elif not pending.told:
+            pending.told = True
+            status = "approved" if answer.approved else "denied"
+            self._on_change(ApprovalChanged(question.id, question.call.target, status, answer.by))
 
     def _forget(self) -> None:
         """Keep no more than a number of answered questions at hand, nor any that nobody can answer any more."""

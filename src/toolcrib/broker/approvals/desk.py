@@ -1,6 +1,11 @@
 """`Approvals`: what a console, a program or the command line does with questions that are open."""
 
-from toolcrib.broker.approvals.asking import Asking
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import anyio
+
+from toolcrib.broker.approvals.asking import LOOK_EVERY, Asking
 from toolcrib.broker.approvals.grants import Grant, Granted
 from toolcrib.broker.approvals.inbox import Approval, approval_from, decided_already, unknown_approval
 from toolcrib.broker.approvals.pending import Answer
@@ -79,9 +84,37 @@ class Approvals:
         decided = await self._asking.inbox.decide(
             approval if pending is None else pending.question.id, approved, grant, by
         )
-        if pending is not None:
-            pending.wake()
+        self._asking.decided(decided, pending)
         return decided
+
+    async def state(self) -> tuple[Any, ...]:
+        """What differs after each question, answer and grant in the shared store, and when one of these ends.
+
+        Raises:
+            StoreError: The shared store can't be used.
+        """
+        return () if self._asking.inbox is None else await self._asking.inbox.state()
+
+    async def follow(
+        self, *, after: tuple[Any, ...] | None = None, poll_seconds: float = LOOK_EVERY
+    ) -> AsyncGenerator[None]:
+        """Something whenever a question, an answer or a grant has come into the shared store or gone from it, by
+        whichever process. Never ends by itself.
+
+        Args:
+            after: The `state` that is known; None is that of now.
+            poll_seconds: Between two looks.
+
+        Raises:
+            StoreError: The shared store can't be used.
+        """
+        known = await self.state() if after is None else after
+        while True:
+            now = await self.state()
+            if now != known:
+                known = now
+                yield
+            await anyio.sleep(poll_seconds)
 
     async def grants(self) -> "list[Granted]":
         """The grants that hold.

@@ -198,6 +198,16 @@ class Inbox:
         now = store.clock()
         return [approval_of(row, now) for row in await store.read(queries.approvals, now, everything)]
 
+    async def state(self) -> tuple[Any, ...]:
+        """What differs after each question, answer and grant, and when one of these ends; of whichever process.
+
+        Raises:
+            StoreError: The store can't be used.
+        """
+        from toolcrib.broker.approvals import queries
+
+        return await (await self.store()).read(queries.state) if await self.exists() else ()
+
     def _row(self, pending: Pending, now: float) -> dict[str, Any]:
         question, call = pending.question, pending.question.call
         return {

@@ -44,6 +44,7 @@ class Pending:
     Attributes:
         answer: The answer; None while there is none.
         filed: Whether it lies in the inbox, and the row there counts.
+        told: Whether it was told that there is an answer.
         before: The id that it had until then; empty where it kept it.
         created_at: When it was asked, in seconds since 1970.
         seconds: Until it counts as unanswered, from then on.
@@ -60,6 +61,7 @@ class Pending:
         self.definition = definition
         self.answer: Answer | None = None
         self.filed = False
+        self.told = False
         self.before = ""
         self.changed = anyio.Event()
         self.lock = anyio.Lock()

@@ -145,6 +145,15 @@ def approvals(connection: Connection, now: float, everything: bool) -> list[dict
     return [members(row) for row in connection.execute(chosen)]
 
 
+def state(connection: Connection) -> tuple[Any, ...]:
+    """What differs after each question, answer and grant, and when one of these ends."""
+    asked, granted = _APPROVALS.c, _GRANTS.c
+    waiting = select(func.count()).where(asked.status == "waiting").scalar_subquery()
+    questions = select(func.count(), func.max(asked.created_at), func.max(asked.decided_at), waiting)
+    grants = select(func.count(), func.max(granted.created_at)).select_from(_GRANTS)
+    return (*connection.execute(questions).one(), *connection.execute(grants).one())
+
+
 def add_grant(connection: Connection, values: dict[str, Any]) -> None:
     """Insert a grant, and forget those that have ended."""
     connection.execute(delete(_GRANTS).where(_GRANTS.c.expires_at <= values["created_at"]))
