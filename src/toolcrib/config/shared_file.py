@@ -2,11 +2,13 @@
 
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from toolcrib.errors import StoreError
-from toolcrib.files import write_whole
+from toolcrib.files import held, write_whole
 
 _FORMAT = 1
 _NO_FILE = (0, 0, 0)
@@ -63,8 +65,18 @@ class SharedFile(ABC, Generic[Content]):
         self.changed()
         return self.content
 
+    @contextmanager
+    def changing(self) -> Generator[Content]:
+        """What it holds at this moment, for whoever goes on to `write`: no other program does meanwhile.
+
+        Raises:
+            StoreError: It can't be read.
+        """
+        with held(self.file.with_suffix(".lock")):
+            yield self.now()
+
     def write(self, content: Any) -> None:
-        """Put another content, as JSON, in its place.
+        """Put another content, as JSON, in its place; where that depends on what it holds, within `changing`.
 
         Raises:
             StoreError: It can't be written.

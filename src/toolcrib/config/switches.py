@@ -31,10 +31,11 @@ class Switches(SharedFile[Mapping[str, bool]]):
         Raises:
             StoreError: The file can't be read or written.
         """
-        switched = {name: each for name, each in self.now().items() if name != _name(server)}
-        if on is not None:
-            switched[_name(server)] = on
-        self.write(switched)
+        with self.changing() as before:
+            switched = {name: each for name, each in before.items() if name != _name(server)}
+            if on is not None:
+                switched[_name(server)] = on
+            self.write(switched)
         self.changed()
 
     def turn(self, server: ServerConfig, *, on: bool) -> None:

@@ -49,10 +49,11 @@ class TokenFile(SharedFile[Sequence[TokenSettings]]):
             UsageError: There is one of that name.
             StoreError: The file can't be read or written.
         """
-        tokens = self.now()
-        if any(each.name == token.name for each in tokens):
-            raise UsageError(f"There is a token {shown(token.name)} already.", hint="Give this one another --token.")
-        self._write([*tokens, token])
+        with self.changing() as tokens:
+            if any(each.name == token.name for each in tokens):
+                hint = "Give this one another --token."
+                raise UsageError(f"There is a token {shown(token.name)} already.", hint=hint)
+            self._write([*tokens, token])
 
     def remove(self, principal: str, name: str | None) -> Sequence[TokenSettings]:
         """Take tokens away, and return them.
@@ -64,10 +65,10 @@ class TokenFile(SharedFile[Sequence[TokenSettings]]):
         Raises:
             StoreError: The file can't be read or written.
         """
-        tokens = self.now()
-        gone = [each for each in tokens if each.principal == principal and name in (None, each.name)]
-        if gone:
-            self._write([each for each in tokens if each not in gone])
+        with self.changing() as tokens:
+            gone = [each for each in tokens if each.principal == principal and name in (None, each.name)]
+            if gone:
+                self._write([each for each in tokens if each not in gone])
         return gone
 
     def _write(self, tokens: Sequence[TokenSettings]) -> None:

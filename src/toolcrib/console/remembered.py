@@ -46,15 +46,15 @@ class Sessions(SharedFile[Sequence[Remembered]]):
 
     def add(self, session: Remembered) -> None:
         """Remember a session, or for how long it lasts by now, and forget the oldest of too many."""
-        with suppress(StoreError):
-            others = [each for each in self.now() if each.sha256 != session.sha256]
+        with suppress(StoreError), self.changing() as known:
+            others = [each for each in known if each.sha256 != session.sha256]
             self.write([asdict(each) for each in [*others, session][-_MOST:]])
 
     def remove(self, sha256: str) -> None:
         """Forget a session."""
-        with suppress(StoreError):
-            kept = [each for each in self.now() if each.sha256 != sha256]
-            if len(kept) < len(self.content):
+        with suppress(StoreError), self.changing() as known:
+            kept = [each for each in known if each.sha256 != sha256]
+            if len(kept) < len(known):
                 self.write([asdict(each) for each in kept])
 
     def _parsed(self, value: Any) -> Sequence[Remembered]:

@@ -8,7 +8,7 @@ import anyio
 import anyio.to_thread
 
 from toolcrib.errors import StoreError
-from toolcrib.files import write_whole
+from toolcrib.files import held, write_whole
 from toolcrib.store import Store
 
 KEY_FILE = "journal.key"
@@ -89,15 +89,21 @@ def settle(store: Store) -> None:
 
 
 def _key(path: Path) -> bytes:
-    """The key that the file holds, made where there is none; of several who make one, the last wins."""
+    """The key that the file holds, made where there is none; of several who make one, the first does."""
     try:
-        key = path.read_bytes() if path.exists() else b""
+        key = _kept(path)
         if len(key) != _KEY_BYTES:
-            write_whole(path, [token_bytes(_KEY_BYTES)])
-            key = path.read_bytes()
+            with held(path.with_suffix(".lock")):
+                if len(_kept(path)) != _KEY_BYTES:
+                    write_whole(path, [token_bytes(_KEY_BYTES)])
+                key = _kept(path)
         return key
     except OSError as error:
         raise StoreError(
             f"The state folder {path.parent} can't be written: {error.strerror}.",
             hint="Set TOOLCRIB_STATE_DIR to a folder that you may write to.",
         ) from None
+
+
+def _kept(path: Path) -> bytes:
+    return path.read_bytes() if path.exists() else b""
