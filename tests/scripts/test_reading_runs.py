@@ -18,7 +18,13 @@ pytestmark = pytest.mark.anyio
 
 ANN = Caller(Principal("ann"), "c1")
 SECRET = "hunter2-correct-horse"
-ASKING = {"mcpServers": {}, "toolcrib": {"policy": {"rules": [{"tools": ["box.write"], "then": "ask"}]}}}
+ASKING = {
+    "mcpServers": {},
+    "toolcrib": {
+        "approvals": {"patience": 0.01},
+        "policy": {"rules": [{"tools": ["box.write"], "then": "ask"}]},
+    },
+}
 
 
 async def write(title: str) -> dict[str, str]:
