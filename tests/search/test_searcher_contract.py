@@ -10,7 +10,16 @@ from toolcrib.catalog.tool import Tool
 from toolcrib.catalog.visible import VisibleSet
 from toolcrib.config import SearchSettings
 from toolcrib.errors import ConfigError, UsageError
-from toolcrib.search import Candidate, Embedder, Hit, Searcher, ServerDocs, make_searcher
+from toolcrib.search import (
+    Candidate,
+    DelegateSearcher,
+    Embedder,
+    Hit,
+    Searcher,
+    SemanticSearcher,
+    ServerDocs,
+    make_searcher,
+)
 
 pytestmark = pytest.mark.anyio
 
@@ -227,8 +236,20 @@ async def test_a_server_of_very_many_like_tools_is_taken_in_and_hides_no_other(s
     other = {"description": "Forecast of the weather."}
     searcher.add(ServerDocs("crm"), like)
     searcher.add(ServerDocs("weather"), [Tool("weather.forecast", "weather", "forecast", other)])
+    is_by_meaning = await has_its_vectors(searcher)
     assert ids(await searcher.search("forecast", 3))[0] == "weather.forecast"
-    assert ids(await searcher.search("record", 3)) == sorted(tool.id for tool in like)[:3]
+    found = ids(await searcher.search("record", 3))
+    if is_by_meaning:
+        assert len(set(found) & {tool.id for tool in like}) == 3
+    else:
+        assert found == sorted(tool.id for tool in like)[:3]
+
+
+async def has_its_vectors(searcher: Searcher) -> bool:
+    """Whether it searches by meaning; waits for the vectors of more tools than a search itself waits for."""
+    if isinstance(searcher, DelegateSearcher):
+        searcher = searcher.candidates
+    return isinstance(searcher, SemanticSearcher) and await searcher.settled()
 
 
 async def test_a_searcher_that_keeps_nothing_says_so(make: Make, filled: Fill, tmp_path: Path) -> None:
