@@ -52,7 +52,10 @@ ODD_QUERIES = {
 Make = Callable[[], Searcher]
 
 
-@pytest.fixture(params=["auto", "keyword", "regex", "semantic", "hybrid", "delegate"])
+STRATEGIES = ("keyword", "regex", "semantic", "hybrid", "delegate")
+
+
+@pytest.fixture(params=["auto", *STRATEGIES])
 def make(request: pytest.FixtureRequest, trigrams: type[Embedder]) -> Make:
     """Makes an empty searcher of one strategy; `auto` with what is installed."""
     settings = SearchSettings(embedder_patience=60.0)
@@ -230,6 +233,7 @@ async def test_odd_definitions_are_taken_in(searcher: Searcher) -> None:
     assert len(await searcher.search("forecast", 10)) == len(definitions)
 
 
+@pytest.mark.parametrize("make", STRATEGIES, indirect=True)
 async def test_a_server_of_very_many_like_tools_is_taken_in_and_hides_no_other(searcher: Searcher) -> None:
     definition = {"description": "Read one record of a table. " * 4}
     like = [Tool(f"crm.read_{n}", "crm", f"read_{n}", definition) for n in range(5_000)]
