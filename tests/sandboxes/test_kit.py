@@ -194,19 +194,19 @@ class TestKit:
 
     @pytest.mark.parametrize("script", ["busy", "stubborn"])
     async def test_a_script_that_never_ends_is_ended(self, bench, tight, script):
-        with anyio.fail_after(8):
+        with anyio.fail_after(60):
             outcome = await bench.run(script, limits=replace(tight, cpu=0.4, wall=1.5))
         assert outcome.status == "timeout"
 
     @pytest.mark.parametrize("script", ["sleep", "block", "nap", "doze"])
     async def test_a_script_that_sleeps_is_ended(self, bench, tight, script):
-        with anyio.fail_after(4):
+        with anyio.fail_after(15):
             outcome = await bench.run(script, limits=replace(tight, wall=0.3))
         # Monty refuses at once to sleep for longer than a run may last
         assert outcome.status == "timeout" or (script in ("sleep", "block") and outcome.status == "script_error")
 
     async def test_a_script_that_waits_too_long_for_a_call_is_ended_and_the_call_cancelled(self, bench, tools, tight):
-        with anyio.fail_after(8):
+        with anyio.fail_after(60):
             outcome = await bench.run("wait", tools, limits=replace(tight, total=0.5))
         assert (outcome.status, tools.cancelled) == ("timeout", 1)
         assert [record.state for record in outcome.calls] == ["cancelled"]
@@ -227,7 +227,7 @@ class TestKit:
         assert (await bench.run("value")).value == 2
 
     async def test_a_flood_of_output_ends_the_script(self, bench):
-        with anyio.fail_after(8):
+        with anyio.fail_after(60):
             outcome = await bench.run("flood")
         assert outcome.status == "output_limit"
         assert len(outcome.output) < 9_000
@@ -291,13 +291,13 @@ class TestKit:
 
     @pytest.mark.parametrize("script", ["busy", "wait", "nap", "doze"])
     async def test_a_run_that_is_cancelled_is_over_soon(self, bench, tools, tight, script):
-        task = asyncio.create_task(bench.run(script, tools, limits=replace(tight, cpu=5.0, wall=8.0)))
+        task = asyncio.create_task(bench.run(script, tools, limits=replace(tight, cpu=20.0)))
         if script == "wait":
             with anyio.fail_after(10):
                 await tools.entered.wait()
         else:
             await asyncio.sleep(0.2)
-        with anyio.fail_after(2):
+        with anyio.fail_after(10):
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task

@@ -76,7 +76,7 @@ async def test_a_pattern_that_cannot_be_used_is_refused_with_the_reason(
 async def test_patterns_that_keep_a_backtracking_engine_busy_end_at_once(tool: MakeTool, pattern: str) -> None:
     searcher = RegexSearcher()
     searcher.add(ServerDocs("s"), [tool("s", f"t{n}", "a" * 5_000 + "!") for n in range(50)])
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         assert len(await found(searcher, pattern)) <= 50
 
 

@@ -197,9 +197,9 @@ async def test_a_registry_that_never_answers_is_given_up(tmp_path: Path) -> None
     ended = threading.Event()
 
     def answer(handler: BaseHTTPRequestHandler, query: dict[str, str]) -> None:
-        ended.wait(10)
+        ended.wait(60)
 
-    with serving(answer) as fake, anyio.fail_after(9):
+    with serving(answer) as fake, anyio.fail_after(20):
         try:
             listing = await ApiRegistry(fake.url, tmp_path, patience=0.1).read()
         finally:

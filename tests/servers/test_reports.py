@@ -22,7 +22,7 @@ async def test_the_answer_waits_for_a_report_that_is_being_handed_on() -> None:
 
     reports = Reports(lambda: None)
     slowly, quickly = Kind(reports, slow), Kind(reports, quick)
-    with anyio.fail_after(5):
+    with anyio.fail_after(20):
         async with anyio.create_task_group() as tasks:
             assert slowly.take({"n": 1})
             tasks.start_soon(reports.hand_on)
