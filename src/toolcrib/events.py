@@ -1,10 +1,10 @@
 """Change events inside one process: who publishes never waits, who is slow is told what it missed."""
 
 from collections import deque
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Literal, Self
+from dataclasses import dataclass, field
+from typing import Any, Literal, Self
 
 import anyio
 
@@ -65,10 +65,25 @@ class OffersChanged:
     Attributes:
         server: The server's id.
         kind: `resources`, their templates included, or `prompts`.
+        words: What else the server said with it: the members of its notification.
     """
 
     server: str
     kind: Literal["resources", "prompts"]
+    words: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolsToldOf:
+    """A server said more than that its list of tools has changed; what has changed is told by `CatalogChanged`.
+
+    Attributes:
+        server: The server's id.
+        words: See `OffersChanged`.
+    """
+
+    server: str
+    words: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +93,12 @@ class ResourceUpdated:
     Attributes:
         server: The server's id.
         uri: The resource's URI at that server.
+        words: See `OffersChanged`.
     """
 
     server: str
     uri: str
+    words: Mapping[str, Any] = field(default_factory=dict[str, Any], compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +112,7 @@ class Missed:
     count: int
 
 
-Published = CatalogChanged | ServerStateChanged | ApprovalChanged | OffersChanged | ResourceUpdated
+Published = CatalogChanged | ServerStateChanged | ApprovalChanged | OffersChanged | ToolsToldOf | ResourceUpdated
 """What is published."""
 
 Event = Published | Missed

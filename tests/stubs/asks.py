@@ -29,6 +29,9 @@ QUESTIONS = {
     "roots": ("roots/list", {"x-own": 1, "_meta": META}),
 }
 
+STEPS = 5
+"""How often it tells of progress before it asks."""
+
 ANSWERS = {
     "form": {"action": "accept", "content": {"n": 1}, "x-own": None, "_meta": META},
     "model": {
@@ -57,11 +60,13 @@ class Asking(Stub):
 
     def call(self, name, arguments, params, request_id):
         method, question = QUESTIONS[name]
+        told = params.get("inputResponses")
+        for step in range(STEPS if told is None else 0):
+            self.notify("notifications/progress", {"progressToken": params["_meta"]["progressToken"], "progress": step})
         if self.eras == ("handshake",):
             self.waiting = request_id
             self.ask(method, question)
             return None
-        told = params.get("inputResponses")
         if told is not None:
             return self.in_era(self.heard(told["q"]))
         return {

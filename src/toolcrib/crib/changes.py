@@ -2,11 +2,11 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 from toolcrib.catalog import JsonObject, ListMethod, ToolRegistry, public_name
 from toolcrib.errors import ServerError, StoreError
-from toolcrib.events import CatalogChanged, EventBus, OffersChanged, ResourceUpdated
+from toolcrib.events import CatalogChanged, EventBus, OffersChanged, ResourceUpdated, ToolsToldOf
 from toolcrib.servers import McpServer
 
 LISTS_OF: Mapping[str, tuple[ListMethod, ...]] = {
@@ -38,17 +38,37 @@ def published(registry: ToolRegistry, events: EventBus, part: str) -> Generator[
         events.publish(change)
 
 
-def told_by(source_id: str, method: str, params: Mapping[str, Any]) -> OffersChanged | ResourceUpdated | None:
-    """The event that a source's notification stands for; None where it is of another kind."""
+_OF_HOP = ("io.modelcontextprotocol/subscriptionId", "io.modelcontextprotocol/serverInfo")
+"""Members of a notification's `_meta` that are between a server and whoever is connected to it."""
+
+
+def told_by(
+    source_id: str, method: str, params: Mapping[str, Any]
+) -> OffersChanged | ResourceUpdated | ToolsToldOf | None:
+    """The event that a source's notification stands for; None where it is of another kind, or says nothing more than
+    that the tools have changed."""
+    words = _words(params)
     match method:
         case "notifications/resources/list_changed":
-            return OffersChanged(source_id, "resources")
+            return OffersChanged(source_id, "resources", words)
         case "notifications/prompts/list_changed":
-            return OffersChanged(source_id, "prompts")
-        case "notifications/resources/updated" if isinstance(params.get("uri"), str):
-            return ResourceUpdated(source_id, params["uri"])
+            return OffersChanged(source_id, "prompts", words)
+        case "notifications/tools/list_changed" if words:
+            return ToolsToldOf(source_id, words)
+        case "notifications/resources/updated" if isinstance(uri := words.pop("uri", None), str):
+            return ResourceUpdated(source_id, uri, words)
         case _:
             return None
+
+
+def _words(params: Mapping[str, Any]) -> JsonObject:
+    """What a notification says, without what belongs to its hop."""
+    words = dict(params)
+    if isinstance(meta := words.pop("_meta", None), Mapping):
+        kept = {name: each for name, each in cast("JsonObject", meta).items() if name not in _OF_HOP}
+        if kept:
+            words["_meta"] = kept
+    return words
 
 
 async def tell_if_changed(server: McpServer, event: OffersChanged, before: Sequence[bytes], events: EventBus) -> None:

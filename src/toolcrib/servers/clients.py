@@ -1,7 +1,7 @@
 """SDK clients that somebody else connected: used as sources, neither owned nor closed."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, cast
@@ -9,7 +9,7 @@ from typing import Any, cast
 import anyio
 from mcp import Client
 from mcp.client.session import ClientSession
-from mcp.client.subscriptions import ResourcesListChanged, SubscriptionLost, ToolsListChanged, listen
+from mcp.client.subscriptions import SubscriptionLost, listen
 from mcp.shared.exceptions import MCPError
 
 from toolcrib.catalog import (
@@ -77,11 +77,7 @@ class ConnectedClient:
 
     async def follow(self, uri: str, context: RequestContext, on_start: Callable[[], None]) -> None:
         """Be told when a resource changes, until cancelled."""
-
-        def updated() -> None:
-            self.on_heard("notifications/resources/updated", {"uri": uri})
-
-        await follow_resource(self._connection, uri, _REQUEST_SECONDS, on_start, updated)
+        await follow_resource(self._connection, uri, _REQUEST_SECONDS, on_start)
 
     async def request(
         self, method: RequestMethod, params: JsonObject, context: RequestContext = NO_CONTEXT
@@ -146,24 +142,22 @@ async def follow_changes(
     Args:
         client: An entered `mcp.Client`, or an initialised `ClientSession`.
         relist: Lists them; a `ServerError` that it raises is left alone.
-        on_heard: Told of all other changes, by the notification's method and params.
+        on_heard: Told of all changes, by the notification's method and params.
     """
     session = client if isinstance(client, ClientSession) else client.session
     changed = asyncio.Event()
 
-    def hear(message: Any) -> None:
-        method = getattr(message, "method", None)
+    def hear(method: str, params: Mapping[str, Any]) -> None:
+        if method in HEARD:
+            on_heard(method, params)
         if method == "notifications/tools/list_changed":
             changed.set()
-        elif isinstance(method, str) and method in HEARD:
-            uri = getattr(getattr(message, "params", None), "uri", None)
-            on_heard(method, {} if uri is None else {"uri": str(uri)})
 
     with overheard(session, hear):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_relisting, changed, relist)
             if session.discover_result is not None:
-                tasks.start_soon(_subscribed, session, changed.set, on_heard)
+                tasks.start_soon(_subscribed, session, changed.set)
             yield
             tasks.cancel_scope.cancel()
 
@@ -176,7 +170,7 @@ async def _relisting(changed: asyncio.Event, relist: Callable[[], Awaitable[None
             await relist()
 
 
-async def _subscribed(session: ClientSession, on_changed: Callable[[], None], on_heard: OnHeard) -> None:
+async def _subscribed(session: ClientSession, on_changed: Callable[[], None]) -> None:
     """Be told of changes by a server of the stateless era."""
     # A server that offers no subscriptions refuses, whatever it claims.
     with suppress(MCPError, SubscriptionLost):
@@ -188,12 +182,8 @@ async def _subscribed(session: ClientSession, on_changed: Callable[[], None], on
             prompts_list_changed=claimed is not None and claimed.prompts is not None,
         ) as events:
             on_changed()  # nobody was told of what has changed since the first listing
-            async for event in events:
-                if isinstance(event, ToolsListChanged):
-                    on_changed()
-                else:
-                    kind = "resources" if isinstance(event, ResourcesListChanged) else "prompts"
-                    on_heard(f"notifications/{kind}/list_changed", {})
+            async for _ in events:  # what they say is overheard
+                pass
 
 
 def _session(source_id: str, client: Client | ClientSession) -> ClientSession:

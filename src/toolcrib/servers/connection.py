@@ -340,7 +340,13 @@ async def connect(
         dispatcher = WatchedDispatcher(read, write, on_heard, posts)
         limits = Limits()
         session = CallerSession(
-            client, declares, limits, dispatcher.pages, dispatcher=dispatcher, client_info=CLIENT_INFO
+            client,
+            declares,
+            limits,
+            dispatcher.pages,
+            dispatcher.catch_up,
+            dispatcher=dispatcher,
+            client_info=CLIENT_INFO,
         )
         await stack.enter_async_context(session)
         yield Connection(

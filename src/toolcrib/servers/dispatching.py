@@ -154,6 +154,12 @@ class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
             return ErrorData(code=CONNECTION_CLOSED, message="Connection closed")
         return ErrorData(code=PARSE_ERROR, message="Failed to parse the answer: it is to another request")
 
+    async def catch_up(self) -> None:
+        """Hand on what was reported of all requests that are under way, before what the server asks now."""
+        for pending in list(self._pending.values()):
+            if isinstance(progress := pending.on_progress, Progress):
+                await progress.reports.catch_up()
+
     async def _take(self, item: Any) -> None:
         """Take what came with an answer as if it had come by the stream of the connection."""
         assert self._handlers is not None
@@ -180,8 +186,10 @@ class WatchedDispatcher(JSONRPCDispatcher[TransportContext]):
             tell = self.pages.done(msg.params or {})
             if tell is not None:
                 self._spawn(tell, sender_ctx=others[-1])
-        elif not run_notify_intercept(self._on_notify_intercept, msg.method, msg.params) and msg.method in HEARD:
-            self._on_heard(msg.method, msg.params or {})
+        else:
+            run_notify_intercept(self._on_notify_intercept, msg.method, msg.params)
+            if msg.method in HEARD:  # of a subscription too: the SDK tells of those without what they say
+                self._on_heard(msg.method, msg.params or {})
 
     def _take_progress(self, params: Mapping[str, Any], sender_context: Any) -> None:
         token, report = progress_token_from_params({"_meta": params}), readable_report(dict(params))

@@ -21,25 +21,21 @@ async def follow_resource(
     uri: str,
     timeout: float,
     on_start: Callable[[], None],
-    on_updated: Callable[[], None],
 ) -> None:
-    """Be told when a resource changes, until the connection ends.
-
-    In the handshake era the connection itself hears of it, and `on_updated` is not called.
+    """Have a resource followed until the connection ends, which itself hears of each change.
 
     Args:
         connection: Open.
         uri: The resource's URI at the server.
         timeout: Seconds for the server to agree.
         on_start: Called when it has agreed.
-        on_updated: Called at each change.
 
     Raises:
         ProtocolError: The server does not offer that.
         ServerError: It did not answer, or the connection broke.
     """
     if connection.negotiated.modern:
-        await _listen(connection, uri, on_start, on_updated)
+        await _listen(connection, uri, on_start)
         return
     context = RequestContext(timeout=timeout)
     await connection.send("resources/subscribe", {"uri": uri}, context)
@@ -52,17 +48,15 @@ async def follow_resource(
                 await connection.send("resources/unsubscribe", {"uri": uri}, context)
 
 
-async def _listen(
-    connection: "Connection", uri: str, on_start: Callable[[], None], on_updated: Callable[[], None]
-) -> None:
+async def _listen(connection: "Connection", uri: str, on_start: Callable[[], None]) -> None:
     from mcp.client.subscriptions import SubscriptionLost, listen
     from mcp.shared.exceptions import MCPError
 
     try:
         async with listen(connection.session, resource_subscriptions=[uri]) as events:
             on_start()
-            async for _ in events:
-                on_updated()
+            async for _ in events:  # what they say is heard like any notification
+                pass
     except MCPError as error:
         raise ProtocolError(
             connection.server, error.error.message, rpc_code=error.error.code, data=error.error.data

@@ -197,16 +197,12 @@ class Line:
         Raises:
             ProtocolError: The server does not offer that.
         """
-
-        def updated() -> None:
-            self.heard("notifications/resources/updated", {"uri": uri})
-
         pause = _FIRST_PAUSE
         self.life.held += 1
         try:
             while True:
                 try:
-                    await follow_resource(await self.ensure(), uri, timeout, on_start, updated)
+                    await follow_resource(await self.ensure(), uri, timeout, on_start)
                     pause = _FIRST_PAUSE
                 except ProtocolError:
                     raise
@@ -214,7 +210,8 @@ class Line:
                     pass
                 await anyio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
-                updated()  # what happened meanwhile nobody tells
+                # What happened meanwhile nobody tells.
+                self.heard("notifications/resources/updated", {"uri": uri})
         finally:
             self.life.held -= 1
 

@@ -27,7 +27,7 @@ class Reports:
     def __init__(self, on_report: Callable[[], None]) -> None:
         self._on_report = on_report
         self._waiting: deque[tuple[Kind, JsonObject]] = deque()
-        self._under_way: anyio.Event | None = None
+        self._one_by_one = anyio.Lock()
         self._handing_on = False
         self._over = False
 
@@ -62,26 +62,31 @@ class Reports:
         """Hand on what is still waiting, or the newest of much: the request has been answered, and whoever waits for
         the answer gets it after all that was reported before."""
         self._over = True
-        if self._under_way is not None:
-            await self._under_way.wait()
-        while self._waiting:
+        await self.catch_up()
+
+    async def catch_up(self) -> None:
+        """Hand on what is waiting, or the newest of much, before something that came after it."""
+        last = self._waiting[-1] if self._waiting else None
+        if self._one_by_one.locked():
+            async with self._one_by_one:
+                pass  # what was being handed on has been
+        while last is not None and any(each is last for each in self._waiting):
             kind = self._waiting[0][0]
             if not kind.is_allowed():
                 self._keep_newest(kind)
             await self._hand_on_one()
 
     async def _hand_on_one(self) -> None:
-        kind, report = self._waiting.popleft()
-        kind.waiting -= 1
-        kind.spare -= 1
-        under_way = self._under_way = anyio.Event()
-        try:
-            await kind.hand(report)
-        except Exception:
-            logger.exception("A report could not be handed on")
-        finally:
-            self._under_way = None
-            under_way.set()
+        async with self._one_by_one:
+            if not self._waiting:
+                return
+            kind, report = self._waiting.popleft()
+            kind.waiting -= 1
+            kind.spare -= 1
+            try:
+                await kind.hand(report)
+            except Exception:
+                logger.exception("A report could not be handed on")
 
     def _drop_oldest(self, kind: "Kind") -> None:
         for place, (each, _) in enumerate(self._waiting):

@@ -1,6 +1,6 @@
 """An SDK session on which one caller's client is declared and asked, or nobody's."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from mcp.client.session import ClientSession
@@ -28,16 +28,24 @@ class CallerSession(ClientSession):
         declares: Whose capabilities are declared; None declares none.
         limits: The time limits of the connection's requests: they stand still while somebody is asked.
         pages: Whom the server sent to which page.
+        catch_up: Hands on what the server has said before it asks.
         options: See the base class.
     """
 
     def __init__(
-        self, client: WhoIsAsked, declares: ClientSide | None, limits: Limits, pages: Pages, **options: Any
+        self,
+        client: WhoIsAsked,
+        declares: ClientSide | None,
+        limits: Limits,
+        pages: Pages,
+        catch_up: Callable[[], Awaitable[None]],
+        **options: Any,
     ) -> None:
         super().__init__(**options)
         self._client = client
         self._limits = limits
         self._pages = pages
+        self._catch_up = catch_up
         self._declared = declared(declares)
         self._asked: list[ClientSide] = []
 
@@ -52,6 +60,7 @@ class CallerSession(ClientSession):
         self._pages.sent(client, params or {})
         try:
             with self._limits.held():
+                await self._catch_up()
                 return await client.answer(method, dict(params or {}))
         except ProtocolError as error:
             raise MCPError(error.rpc_code, error.rpc_message, error.data) from error

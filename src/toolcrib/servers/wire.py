@@ -7,13 +7,12 @@ reaches into the session.
 """
 
 import copy
-import inspect
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
 from mcp.client.session import ClientSession
-from mcp.shared.dispatcher import CallOptions
+from mcp.shared.dispatcher import CallOptions, OnNotifyIntercept, run_notify_intercept
 from mcp.shared.inbound import find_invalid_x_mcp_header
 from mcp_types import CLIENT_CAPABILITIES_META_KEY, ListToolsResult
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
@@ -69,24 +68,23 @@ async def raw_notification(session: ClientSession, method: str) -> None:
 
 
 @contextmanager
-def overheard(session: ClientSession, hear: Callable[[Any], None]) -> Generator[None]:
-    """Hear all that a session is told of while the block runs, before whoever made it does.
+def overheard(session: ClientSession, hear: Callable[[str, Mapping[str, Any]], None]) -> Generator[None]:
+    """Hear all that a session is told of while the block runs, as it was sent and before whoever made it does.
 
     A session takes what listens only when it is made, and this one is somebody else's.
     """
-    previous: Any = session._message_handler  # pyright: ignore[reportPrivateUsage]
+    dispatcher: Any = session._dispatcher  # pyright: ignore[reportPrivateUsage]
+    previous: OnNotifyIntercept | None = dispatcher._on_notify_intercept
 
-    async def both(message: Any) -> None:
-        hear(message)
-        result = previous(message)
-        if inspect.isawaitable(result):
-            await result
+    def both(method: str, params: Mapping[str, Any] | None) -> bool:
+        hear(method, params or {})
+        return run_notify_intercept(previous, method, params)
 
-    session._message_handler = both  # pyright: ignore[reportPrivateUsage]
+    dispatcher._on_notify_intercept = both
     try:
         yield
     finally:
-        session._message_handler = previous  # pyright: ignore[reportPrivateUsage]
+        dispatcher._on_notify_intercept = previous
 
 
 def accepted_tools(session: ClientSession, tools: Iterable[Any]) -> tuple[list[JsonObject], list[str]]:

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 STUBS = Path(__file__).resolve().parents[2] / "stubs"
 sys.path.insert(0, str(STUBS))
 
-from asks import ANSWERS, QUESTIONS  # noqa: E402
+from asks import ANSWERS, QUESTIONS, STEPS  # noqa: E402
 
 LIMIT = 30.0
 ERAS = ["handshake", "modern"]
@@ -87,6 +87,7 @@ async def test_a_question_comes_whole_to_a_modern_client_and_its_answer_to_the_s
 async def test_a_question_comes_whole_to_a_client_of_the_handshake_era_and_its_answer_to_the_server(
     url: str, web: httpx2.AsyncClient, name: str
 ) -> None:
+    """After the progress that the server told of before."""
     headers = {**HEADERS, "mcp-protocol-version": "2025-11-25"}
     about = {
         "protocolVersion": "2025-11-25",
@@ -104,8 +105,9 @@ async def test_a_question_comes_whole_to_a_client_of_the_handshake_era_and_its_a
         "jsonrpc": "2.0",
         "id": 1,
         "method": "tools/call",
-        "params": {"name": f"up__{name}", "arguments": {}},
+        "params": {"name": f"up__{name}", "arguments": {}, "_meta": {"progressToken": 0}},
     }
+    steps: list[int] = []
     questions: list[Any] = []
     told: Any = None
     async with web.stream("POST", url, content=json.dumps(call), headers=headers) as stream:
@@ -113,13 +115,17 @@ async def test_a_question_comes_whole_to_a_client_of_the_handshake_era_and_its_a
             if not line.startswith("data:") or not (text := line.removeprefix("data:").strip()):
                 continue
             message = json.loads(text)
-            if "method" in message:
+            if message.get("method") == "notifications/progress":
+                assert questions == []
+                steps.append(message["params"]["progress"])
+            elif "method" in message:
                 questions.append({"method": message["method"], "params": message["params"]})
                 await post(id=message["id"], result=ANSWERS[name])
             else:
                 told = message["result"]["structuredContent"]["told"]
 
     method, params = QUESTIONS[name]
+    assert steps == list(range(STEPS))
     assert literal(questions) == literal([{"method": method, "params": params}])
     assert literal(told) == literal(ANSWERS[name])
 

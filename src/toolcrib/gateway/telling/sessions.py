@@ -6,13 +6,6 @@ from typing import Any
 import anyio
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
-from mcp.shared.subscriptions import (
-    PromptsListChanged,
-    ResourcesListChanged,
-    ResourceUpdated,
-    ServerEvent,
-    ToolsListChanged,
-)
 
 from toolcrib.broker import Caller
 from toolcrib.crib import Crib
@@ -75,12 +68,9 @@ class Sessions:
     def _begin(self, session: Session, caller: Caller) -> None:
         heard = self._crib.events.subscribe()
 
-        async def send(event: ServerEvent) -> None:
-            await _send(session.connection, event)
-
         async def tell() -> None:
             with session.scope, heard as changes:
-                await self._telling.tell(changes, caller, session.wanted, send)
+                await self._telling.tell(changes, caller, session.wanted, session.connection.outbound.notify)
 
         self._crib.spawn(tell)
 
@@ -88,15 +78,3 @@ class Sessions:
         session = self._open.pop(number)
         session.scope.cancel()
         session.wanted.leave_all()
-
-
-async def _send(connection: Connection, event: ServerEvent) -> None:
-    match event:
-        case ToolsListChanged():
-            await connection.send_tool_list_changed()
-        case ResourcesListChanged():
-            await connection.send_resource_list_changed()
-        case PromptsListChanged():
-            await connection.send_prompt_list_changed()
-        case ResourceUpdated():
-            await connection.send_resource_updated(event.uri)

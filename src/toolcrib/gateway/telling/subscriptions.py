@@ -1,15 +1,14 @@
 """Subscriptions of clients from 2026-07-28 on: a request whose answer is a stream of changes."""
 
-from functools import partial
-
-import anyio
 from mcp.server.context import ServerRequestContext
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
 from mcp_types import INTERNAL_ERROR, SubscriptionsListenRequestParams, SubscriptionsListenResult
 
+from toolcrib.catalog import JsonObject
 from toolcrib.crib import Crib
 from toolcrib.gateway.callers import Callers
+from toolcrib.gateway.channels import own_channel
 from toolcrib.gateway.telling.telling import Telling, Wanted, followed
 
 _MOST = 1_024
@@ -34,7 +33,7 @@ class Subscriptions:
     async def listen(
         self, ctx: "ServerRequestContext[object, object]", params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve one subscription until its client has gone.
+        """Serve one subscription until its client has gone; a client that reads nothing makes nothing pile up.
 
         Resources that can't be followed are left out of what is acknowledged.
         """
@@ -47,18 +46,25 @@ class Subscriptions:
             resources=asked.resources_list_changed is True,
             prompts=asked.prompts_list_changed is True,
         )
-        bus = InMemorySubscriptionBus()
+        stamp = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
+
+        async def send(method: str, words: JsonObject) -> None:
+            await own_channel(ctx).notify(method, {**words, "_meta": {**words.get("_meta", {}), **stamp}})
+
         self._open += 1
         try:
             with self._crib.events.subscribe() as heard:
                 uris = await followed(self._telling, list(asked.resource_subscriptions or ()), caller, wanted)
-                honored = asked.model_copy(update={"resource_subscriptions": uris or None})
-                result = SubscriptionsListenResult()
-                async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(partial(self._telling.tell, heard, caller, wanted, bus.publish))
-                    result = await ListenHandler(bus)(ctx, params.model_copy(update={"notifications": honored}))
-                    tasks.cancel_scope.cancel()
-                return result
+                kinds = {"tools": wanted.tools, "resources": wanted.resources, "prompts": wanted.prompts}
+                honored: JsonObject = {f"{kind}ListChanged": True for kind, is_wanted in kinds.items() if is_wanted}
+                if uris:
+                    honored["resourceSubscriptions"] = uris
+
+                async def acknowledge() -> None:
+                    await send("notifications/subscriptions/acknowledged", {"notifications": honored})
+
+                await self._telling.tell(heard, caller, wanted, send, acknowledge)
+                return SubscriptionsListenResult()
         finally:
             self._open -= 1
             wanted.leave_all()
