@@ -8,6 +8,7 @@ import anyio
 import anyio.lowlevel
 import httpx2
 import pytest
+from mcp import Client
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -112,6 +113,26 @@ async def test_a_call_that_takes_too_long_is_given_up(talking: Any, tmp_path: Pa
             await server.stopped.wait()
 
     assert [each.status_code for each in answers] == [503]
+
+
+@pytest.mark.parametrize("path", ["", "/all"])
+async def test_subscriptions_are_answered_before_it_ends(tmp_path: Path, path: str) -> None:
+    """By which the client knows that it may come back, and that nothing broke."""
+    server, ready, over = Stopping(10.0), anyio.Event(), anyio.Event()
+
+    async def listen() -> None:
+        async with Client(server.url + path) as client, client.listen(tools_list_changed=True) as subscription:
+            server.scope.cancel()
+            assert [event async for event in subscription] == []  # `SubscriptionLost` where it was only cut off
+        over.set()
+
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(server.serve, tmp_path, ready)
+            await ready.wait()
+            tasks.start_soon(listen)
+            await over.wait()
+            await server.stopped.wait()
 
 
 def ping() -> str:

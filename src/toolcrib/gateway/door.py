@@ -2,7 +2,7 @@
 
 import ipaddress
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -91,10 +91,18 @@ class DoorState:
     Attributes:
         draining: Whether the server is about to end: nobody new is let in.
         metrics: Counts requests; None where nobody does.
+        on_drain: Called when that begins.
     """
 
     draining: bool = False
     metrics: "Metrics | None" = None
+    on_drain: Callable[[], None] | None = None
+
+    def drain(self) -> None:
+        """Let nobody new in."""
+        self.draining = True
+        if self.on_drain is not None:
+            self.on_drain()
 
 
 class Door:

@@ -74,6 +74,7 @@ class Gateway:
     def __init__(self, crib: Crib, profile: "Profile | None" = None) -> None:
         self.crib = crib
         self.profile: Profile = profile or crib.config.settings.profile
+        self._beside: list[Gateway] = []
         self._callers = Callers(on_ended=crib.release)
         self._answering = Answering(crib, profile, self._callers)
         self.server = _Server(
@@ -99,8 +100,15 @@ class Gateway:
         self.server.middleware.append(self._answer)
 
     def beside(self, profile: "Profile") -> "Gateway":
-        """A gateway over the same crib that shows something else."""
-        return Gateway(self.crib, profile)
+        """A gateway over the same crib that shows something else, and ends with this one."""
+        gateway = Gateway(self.crib, profile)
+        self._beside.append(gateway)
+        return gateway
+
+    def end_subscriptions(self) -> None:
+        """Answer all subscriptions, before the server ends."""
+        for each in (self, *self._beside):
+            each._answering.subscriptions.end()
 
     async def _answer(self, ctx: Context, call_next: CallNext) -> HandlerResult:
         """Put the real answer into the envelope of the stand-in's; never let an exception out as it is."""

@@ -98,7 +98,7 @@ def http_app(
             f"{host} can be reached from other machines, and nobody would be asked for a token.",
             hint="Make tokens with `toolcrib principals add NAME`, or say --allow-unauthenticated.",
         )
-    state = DoorState()
+    state = DoorState(on_drain=gateway.end_subscriptions)
     routes = [Route("/healthz", _healthy), Route("/readyz", _ready_while(state)), *authenticator.routes()]
     if settings.http.metrics != "off":
         routes.append(Route(METRICS_PATH, _metrics_of(gateway.crib, state)))

@@ -23,7 +23,7 @@ _CLOSING_SECONDS = 1
 """How long it may take after that to close what is open."""
 
 _ARRIVAL_SECONDS = 1
-"""How long the rest of a request may take to come then."""
+"""How long the rest of a request may take to come then, and the answer to a subscription to leave."""
 
 _BACKLOG = 2048
 _PROBES = frozenset({"/healthz", "/readyz"})
@@ -32,7 +32,8 @@ _PROBES = frozenset({"/healthz", "/readyz"})
 class Drained(Protocol):
     """What is told that the server is about to end."""
 
-    draining: bool
+    def drain(self) -> None:
+        """Let nobody new in, and answer what otherwise stays open."""
 
 
 async def serve_app(
@@ -81,7 +82,7 @@ async def serve_app(
             await ended.wait()
         finally:
             if state is not None:
-                state.draining = True
+                state.drain()
             streams.end()
             with anyio.CancelScope(shield=True), anyio.move_on_after(grace):
                 await streams.ended()
@@ -145,8 +146,13 @@ class _Server(uvicorn.Server):
 
 
 def _is_stream(scope: Scope) -> bool:
-    """Whether a request opens a stream that stays open: by GET in the handshake era, else by its method."""
-    return scope["method"] == "GET" or (b"mcp-method", b"subscriptions/listen") in scope["headers"]
+    """Whether a request opens a stream that stays open: by GET in the handshake era, else a subscription."""
+    return scope["method"] == "GET" or _is_subscription(scope)
+
+
+def _is_subscription(scope: Scope) -> bool:
+    """Whether it is answered when the server is about to end."""
+    return (b"mcp-method", b"subscriptions/listen") in scope["headers"]
 
 
 class _Streams:
@@ -156,6 +162,7 @@ class _Streams:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
         self._open: set[anyio.CancelScope] = set()
+        self._subscriptions: set[anyio.CancelScope] = set()
         self._incomplete: set[anyio.CancelScope] = set()
         self._ending = False
         self._under_way: set[anyio.CancelScope] = set()
@@ -172,12 +179,13 @@ class _Streams:
             request.cancel()
 
     def end(self) -> None:
-        """End all streams and refuse new ones, and wait no more than a moment for the rest of other requests."""
+        """End all streams and refuse new ones, and wait no more than a moment for the answers to subscriptions and
+        the rest of other requests."""
         self._ending = True
         for stream in self._open:
             stream.cancel()
-        for arriving in self._incomplete:
-            arriving.deadline = anyio.current_time() + _ARRIVAL_SECONDS
+        for each in (*self._subscriptions, *self._incomplete):
+            each.deadline = anyio.current_time() + _ARRIVAL_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in _PROBES:
@@ -228,12 +236,13 @@ class _Streams:
             unfinished = message["type"] == "http.response.start" or message.get("more_body", False)
             await send(message)
 
+        streams = self._subscriptions if _is_subscription(scope) else self._open
         with anyio.CancelScope() as stream:
-            self._open.add(stream)
+            streams.add(stream)
             try:
                 await self._app(scope, receive, watched)
             finally:
-                self._open.discard(stream)
+                streams.discard(stream)
         if stream.cancelled_caught and not begun:  # no stream yet, or a page that is still being made
             await Response(status_code=503)(scope, receive, send)
         elif stream.cancelled_caught and unfinished:

@@ -1,5 +1,8 @@
 """Subscriptions of clients from 2026-07-28 on: a request whose answer is a stream of changes."""
 
+from functools import partial
+
+import anyio
 from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import SUBSCRIPTION_ID_META_KEY
@@ -29,11 +32,18 @@ class Subscriptions:
         self._callers = callers
         self._telling = telling
         self._open = 0
+        self._ending = anyio.Event()
+
+    def end(self) -> None:
+        """Answer all subscriptions, by which their clients know that they end on purpose (specification 2026-07-28,
+        `subscriptions/listen`)."""
+        self._ending.set()
 
     async def listen(
         self, ctx: "ServerRequestContext[object, object]", params: SubscriptionsListenRequestParams
     ) -> SubscriptionsListenResult:
-        """Serve one subscription until its client has gone; a client that reads nothing makes nothing pile up.
+        """Serve one subscription until its client has gone, or this server ends; a client that reads nothing makes
+        nothing pile up.
 
         Resources that can't be followed are left out of what is acknowledged.
         """
@@ -46,7 +56,7 @@ class Subscriptions:
             resources=asked.resources_list_changed is True,
             prompts=asked.prompts_list_changed is True,
         )
-        stamp = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
+        stamp: JsonObject = {SUBSCRIPTION_ID_META_KEY: ctx.request_id}
 
         async def send(method: str, words: JsonObject) -> None:
             await own_channel(ctx).notify(method, {**words, "_meta": {**words.get("_meta", {}), **stamp}})
@@ -63,8 +73,11 @@ class Subscriptions:
                 async def acknowledge() -> None:
                     await send("notifications/subscriptions/acknowledged", {"notifications": honored})
 
-                await self._telling.tell(heard, caller, wanted, send, acknowledge)
-                return SubscriptionsListenResult()
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(partial(self._telling.tell, heard, caller, wanted, send, acknowledge))
+                    await self._ending.wait()
+                    tasks.cancel_scope.cancel()
+                return SubscriptionsListenResult(_meta=stamp)
         finally:
             self._open -= 1
             wanted.leave_all()
