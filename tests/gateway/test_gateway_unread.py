@@ -10,7 +10,7 @@ import pytest
 
 from toolcrib import Crib
 from toolcrib.gateway import Gateway
-from toolcrib.gateway.unread import refusal
+from toolcrib.gateway.unread import refusals
 
 pytestmark = pytest.mark.anyio
 
@@ -22,6 +22,7 @@ ERAS = {
     "modern": {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/list"},
 }
 LIST = {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}}
+WRONG_ID = "Its `id` is neither a text nor an integer."
 BATCH = "It is a batch, and each message has to be sent by itself."
 
 
@@ -56,8 +57,10 @@ async def test_what_cannot_be_read_is_answered_alike_in_each_era(
             json.dumps({**LIST, "id": 1.5, "params": [1]}).encode(),
             None,
             -32600,
-            "Its `id` is neither a text nor an integer.",
+            WRONG_ID,
         ),
+        (json.dumps({**LIST, "id": 1.5}).encode(), None, -32600, WRONG_ID),
+        (json.dumps({**LIST, "id": None}).encode(), None, -32600, WRONG_ID),
         (b'{"id":', None, -32700, "It is no JSON in UTF-8."),
         (b"", None, -32700, "It is no JSON in UTF-8."),
         ('{"id":7,"method":"ä"}'.encode("latin-1"), None, -32700, "It is no JSON in UTF-8."),
@@ -87,9 +90,29 @@ async def test_a_charset_has_no_effect(url: str, web: httpx2.AsyncClient, era: s
     assert read.json()["error"]["code"] != -32700
 
 
-async def test_over_stdio_the_words_are_the_same() -> None:
-    answer = refusal(json.dumps({**LIST, "params": [1]}))
+# JSON-RPC 2.0, 5: the id of the request, or null where there is none to be read
+@pytest.mark.parametrize(
+    ("message", "answered"),
+    [
+        ({**LIST, "params": [1]}, [(7, "Its `params` are no object.")]),
+        ({**LIST, "id": None}, [(None, WRONG_ID)]),
+        ({**LIST, "id": 1.5}, [(None, WRONG_ID)]),
+        ([LIST, {"jsonrpc": "2.0", "method": "notifications/x"}, {**LIST, "id": "b"}], [(7, BATCH), ("b", BATCH)]),
+        ([], []),
+        ({"jsonrpc": "2.0", "method": 7}, []),
+        ({"jsonrpc": "2.0", "id": 7, "result": 3}, []),
+        ("some words", []),
+    ],
+)
+def test_over_stdio_each_request_is_answered_in_the_same_words(message: Any, answered: list[Any]) -> None:
+    answers = refusals(json.dumps(message))
 
-    assert answer is not None
-    assert answer["error"]["message"] == "This request can't be read. Its `params` are no object."
-    assert refusal("[]") is None  # whose answer it would be can't be told
+    assert answers is not None
+    assert [(each["id"], each["error"]["message"]) for each in answers] == [
+        (number, f"This request can't be read. {reason}") for number, reason in answered
+    ]
+
+
+def test_over_stdio_no_json_gets_no_answer_and_what_can_be_read_is_handed_on() -> None:
+    assert refusals("{") == []
+    assert refusals(json.dumps(LIST)) is None

@@ -9,10 +9,13 @@ import json
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable
 from typing import Any, cast
 
-from mcp_types import INVALID_REQUEST, PARSE_ERROR, jsonrpc_message_adapter
+from mcp_types import INVALID_REQUEST, PARSE_ERROR, JSONRPCNotification, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from toolcrib.schema.jsonvalues import JsonObject
+
+_BATCH = "It is a batch, and each message has to be sent by itself."
+"""2025-06-18 took batches out of the protocol."""
 
 _MOST_DIGITS = 4_000
 """Python reads no longer integers."""
@@ -32,38 +35,64 @@ class Readable:
 
     async def __aiter__(self) -> AsyncIterator[str]:
         async for line in self._lines:
-            answer = refusal(line)
-            if answer is None:
+            answers = refusals(line)
+            if answers is None:
                 yield line
             else:
-                await self._write(f"{json.dumps(answer)}\n")
+                for answer in answers:
+                    await self._write(f"{json.dumps(answer)}\n")
 
 
-def refusal(line: str) -> JsonObject | None:
-    """The error that answers a request which can't be read; None for all other lines."""
-    answer = posted_refusal(line)
-    return None if answer is None or answer["id"] is None else answer
+def refusals(line: str) -> list[JsonObject] | None:
+    """The errors that answer a line which can't be read: one for each request in it; None for a line that can be.
+
+    What asks for nothing gets no answer: nobody could tell whose it is.
+    """
+    if _is_readable(line):
+        return None
+    try:
+        message = _loaded(line)
+    except (ValueError, RecursionError):
+        return []
+    if isinstance(message, list):
+        asked = [each for each in cast("list[Any]", message) if _is_request(each)]
+        return [_answer(_id_of(each), _BATCH) for each in asked]
+    return [_answer(_id_of(message), _reason(message))] if _is_request(message) else []
 
 
 def posted_refusal(content: str | bytes) -> JsonObject | None:
     """The error that answers a message which can't be read, whatever it is: over HTTP each gets a response, with null
     for an id that it does not have (JSON-RPC 2.0, 5); None for those that can be read."""
-    try:
-        jsonrpc_message_adapter.validate_json(content, by_name=False)
-    except ValidationError:
-        pass
-    else:
+    if _is_readable(content):
         return None
     try:
-        text = content if isinstance(content, str) else content.decode("utf-8")
-        message: Any = json.loads(text, parse_int=_whole)
+        message = _loaded(content)
     except (ValueError, RecursionError):
         return _answer(None, "It is no JSON in UTF-8.", PARSE_ERROR)
-    if isinstance(message, list):  # 2025-06-18 took batches out of the protocol
-        return _answer(None, "It is a batch, and each message has to be sent by itself.")
+    if isinstance(message, list):
+        return _answer(None, _BATCH)
     if not isinstance(message, dict):
         return _answer(None, "It is no object.")
     return _answer(_id_of(cast("JsonObject", message)), _reason(cast("JsonObject", message)))
+
+
+def _is_readable(content: str | bytes) -> bool:
+    try:
+        message = jsonrpc_message_adapter.validate_json(content, by_name=False)
+    except ValidationError:
+        return False
+    # A request whose `id` is none passes for a notification, which nobody answers.
+    return not isinstance(message, JSONRPCNotification) or "id" not in _loaded(content)
+
+
+def _loaded(content: str | bytes) -> Any:
+    text = content if isinstance(content, str) else content.decode("utf-8")
+    return json.loads(text, parse_int=_whole)
+
+
+def _is_request(message: Any) -> bool:
+    """Whether an answer is waited for: an `id` that is none makes no notification of it."""
+    return isinstance(message, dict) and "id" in message and not message.keys() & {"result", "error"}
 
 
 def _id_of(message: JsonObject) -> str | int | None:
