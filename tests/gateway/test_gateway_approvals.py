@@ -196,14 +196,29 @@ async def test_a_console_may_answer_while_the_clients_dialog_is_open(connected: 
 
 
 async def test_two_calls_alike_at_once_ask_once_and_are_sent_once(connected: Any, disk: Disk) -> None:
-    person = Person()
-    async with connected(("memory", "legacy"), person) as (client, _):
+    """As long as nobody has answered: the second call comes while the first is asked about."""
+    both = anyio.Event()
+
+    class Slow(Person):
+        async def __call__(self, context: Any, params: types.ElicitRequestParams) -> Any:
+            await both.wait()
+            return await super().__call__(context, params)
+
+    person = Slow()
+    async with connected(("memory", "legacy"), person) as (client, crib):
         got: list[Any] = []
+
+        async def tell_when_both_wait() -> None:
+            asking = crib.approvals._asking  # pyright: ignore[reportPrivateUsage] - nothing tells of one that joins
+            while not any(each.dialog.statistics().tasks_waiting for each in asking.open.values()):  # noqa: ASYNC110
+                await anyio.sleep(0.001)
+            both.set()
 
         async def call() -> None:
             got.append(await wipe(client))
 
         async with anyio.create_task_group() as tasks:
+            tasks.start_soon(tell_when_both_wait)
             tasks.start_soon(call)
             tasks.start_soon(call)
     assert got == [("wiped /a", False)] * 2

@@ -17,7 +17,7 @@ import pytest
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from toolcrib.gateway.unread import refusal
+from toolcrib.gateway.unread import refusals
 
 pytestmark = pytest.mark.anyio
 
@@ -176,14 +176,13 @@ async def test_a_request_that_cannot_be_read_is_answered(modern: Wire, arguments
         '{"jsonrpc":"2.0","method":"notifications/x","params":[1]}',
         '{"jsonrpc":"2.0","id":1,"result":[1]}',
         '{"jsonrpc":"2.0","id":1,"error":"no"}',
-        '{"jsonrpc":"2.0","id":true,"method":7}',
         '{"id":1',
         "[" * 100_000,
         '{"jsonrpc":"2.0","id":1,"method":"ping"}',
     ],
 )
 async def test_only_requests_are_answered(line: str) -> None:
-    assert refusal(line) is None
+    assert not refusals(line)
 
 
 async def test_each_request_of_a_modern_connection_needs_its_envelope(modern: Wire) -> None:
