@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ import httpx2
 import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import Subscription, SubscriptionLost, ToolsListChanged
 from pydantic import Field
 
 from toolcrib import Crib, ToolcribError
@@ -150,6 +152,50 @@ async def test_a_token_that_is_made_is_let_in_and_one_that_is_removed_is_not_any
     assert (await talking.ask(web, url, token=fresh)).status_code == 200
     file.remove("dora", None)
     assert (await talking.ask(web, url, token=fresh)).status_code == 401
+
+
+@pytest.fixture
+def soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is looked at again at once who is let in."""
+    monkeypatch.setattr("toolcrib.gateway.door.LOOK_AGAIN_SECONDS", 0.01)
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_subscription_ends_when_its_token_is_removed_and_those_of_others_stay(crib: Crib, url: str) -> None:
+    fresh = new_token()
+    file = TokenFile(crib.tokens.file)
+    file.add(TokenSettings(name="laptop", sha256=digest_of(fresh), principal="dora"))
+    async with AsyncExitStack() as stack:
+
+        async def listening(value: str) -> Subscription:
+            http = await stack.enter_async_context(httpx2.AsyncClient(headers={"authorization": f"Bearer {value}"}))
+            client = await stack.enter_async_context(Client(streamable_http_client(f"{url}/all", http_client=http)))
+            return await stack.enter_async_context(client.listen(tools_list_changed=True))
+
+        hers, alices = await listening(fresh), await listening(ALICE)
+        file.remove("dora", None)
+        with pytest.raises(SubscriptionLost):
+            await anext(aiter(hers))
+        crib.add_functions(secret, server="safe")
+        assert await anext(aiter(alices)) == ToolsListChanged()
+
+
+@pytest.mark.usefixtures("soon")
+async def test_a_stream_of_a_session_ends_when_its_token_is_removed(
+    crib: Crib, url: str, web: httpx2.AsyncClient
+) -> None:
+    fresh = new_token()
+    file = TokenFile(crib.tokens.file)
+    file.add(TokenSettings(name="laptop", sha256=digest_of(fresh), principal="dora"))
+    about = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    headers = {"authorization": f"Bearer {fresh}", "accept": "application/json, text/event-stream"}
+    first = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    begun = await web.post(url, json=first, headers=headers)
+    headers |= {"mcp-session-id": begun.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+    async with web.stream("GET", url, headers=headers) as stream:
+        assert stream.status_code == 200
+        file.remove("dora", None)
+        assert [chunk async for chunk in stream.aiter_raw() if b"data: {" in chunk] == []  # to its proper end
 
 
 async def test_a_damaged_file_of_tokens_lets_nobody_in(

@@ -3,9 +3,11 @@
 import ipaddress
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
+import anyio
 from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
 from mcp.server.auth.provider import AccessToken
 from starlette.responses import Response
@@ -17,6 +19,7 @@ from toolcrib.gateway.bearer import Holder
 from toolcrib.gateway.callers import ADMITTED, PRINCIPAL_SCOPE
 from toolcrib.gateway.cors import CrossOrigin
 from toolcrib.gateway.origins import Names
+from toolcrib.gateway.streams import is_stream, until_cut
 
 if TYPE_CHECKING:
     from toolcrib.gateway.metrics import Metrics
@@ -28,6 +31,9 @@ METADATA_PATH = "/.well-known/oauth-protected-resource"
 """Where clients look up who gives tokens (RFC 9728, 3); the path of the resource may follow."""
 
 METRICS_PATH = "/metrics"
+
+LOOK_AGAIN_SECONDS = 10.0
+"""After which it is asked again whether the holder of a stream that stays open is still let in."""
 
 _LISTING = frozenset(
     {b"server/discover", b"tools/list", b"resources/list", b"prompts/list", b"notifications/cancelled"}
@@ -156,7 +162,30 @@ class Door:
                 send = send if refusal else cross_origin.readable(origin, send)
         if refusal is None:
             refusal = await self._refusal(scope)
-        await (self._app if refusal is None else refusal)(scope, receive, send)
+        if refusal is not None:
+            await refusal(scope, receive, send)
+        elif is_stream(scope) and self._is_of_gateway(scope):
+            await self._while_let_in(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
+
+    async def _while_let_in(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """A stream, for as long as whoever opened it would be let in again."""
+        cut = anyio.CancelScope()
+        principal = scope.get(PRINCIPAL_SCOPE, Principal())
+
+        async def watch() -> None:
+            while True:
+                await anyio.sleep(LOOK_AGAIN_SECONDS)
+                with suppress(StoreError):
+                    if await self._principal(scope) != principal:
+                        cut.cancel()
+                        return
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch)
+            await until_cut(self._app, scope, receive, send, cut, self._challenge(scope, 401))
+            tasks.cancel_scope.cancel()
 
     def _strange(self, scope: Scope) -> Response | None:
         """A refusal of what is too large, or comes by a name or from a page that is not let in."""
@@ -190,6 +219,10 @@ class Door:
     def _is_apart(self, scope: Scope) -> bool:
         path: str = scope["path"]
         return any(path == each or path.startswith(f"{each}/") for each in self._rules.apart)
+
+    def _is_of_gateway(self, scope: Scope) -> bool:
+        path: str = scope["path"]
+        return not (self._is_apart(scope) or path.startswith(METADATA_PATH) or path == METRICS_PATH)
 
     async def _no_metrics(self, scope: Scope) -> Response | None:
         """A refusal of whoever is not to see the metrics."""

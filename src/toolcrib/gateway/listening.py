@@ -15,6 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from toolcrib.errors import UsageError
 from toolcrib.gateway.gathering import GatheringProtocol
+from toolcrib.gateway.streams import is_stream, is_subscription, until_cut
 
 GRACE_SECONDS = 5.0
 """How long requests under way may take when the server is told to stop, unless told otherwise."""
@@ -145,16 +146,6 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _is_stream(scope: Scope) -> bool:
-    """Whether a request opens a stream that stays open: by GET in the handshake era, else a subscription."""
-    return scope["method"] == "GET" or _is_subscription(scope)
-
-
-def _is_subscription(scope: Scope) -> bool:
-    """Whether it is answered when the server is about to end."""
-    return (b"mcp-method", b"subscriptions/listen") in scope["headers"]
-
-
 class _Streams:
     """An application whose requests can be ended that may never end by themselves: streams that stay open, and those
     of which a part has not come yet."""
@@ -190,7 +181,7 @@ class _Streams:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] in _PROBES:
             await self._app(scope, receive, send)
-        elif not _is_stream(scope):
+        elif not is_stream(scope):
             await self._arriving(scope, receive, send)
         elif self._ending:
             await Response(status_code=503)(scope, receive, send)
@@ -228,22 +219,10 @@ class _Streams:
             await Response(status_code=503)(scope, receive, send)
 
     async def _stream(self, scope: Scope, receive: Receive, send: Send) -> None:
-        begun = unfinished = False
-
-        async def watched(message: Message) -> None:
-            nonlocal begun, unfinished
-            begun = True
-            unfinished = message["type"] == "http.response.start" or message.get("more_body", False)
-            await send(message)
-
-        streams = self._subscriptions if _is_subscription(scope) else self._open
-        with anyio.CancelScope() as stream:
-            streams.add(stream)
-            try:
-                await self._app(scope, receive, watched)
-            finally:
-                streams.discard(stream)
-        if stream.cancelled_caught and not begun:  # no stream yet, or a page that is still being made
-            await Response(status_code=503)(scope, receive, send)
-        elif stream.cancelled_caught and unfinished:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        streams = self._subscriptions if is_subscription(scope) else self._open
+        stream = anyio.CancelScope()
+        streams.add(stream)
+        try:
+            await until_cut(self._app, scope, receive, send, stream, Response(status_code=503))
+        finally:
+            streams.discard(stream)
