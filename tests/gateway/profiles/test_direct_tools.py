@@ -16,8 +16,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from toolcrib import Crib
+from toolcrib.broker import LOCAL
 from toolcrib.config import DirectSettings
 from toolcrib.gateway import Gateway
+from toolcrib.gateway.profiles import Surfaces
 from toolcrib.servers.wire import raw_request
 
 pytestmark = pytest.mark.anyio
@@ -216,3 +218,17 @@ async def test_each_profile_has_a_path_of_its_own_over_http(tmp_path: Path, over
             for mode in MODES.values():
                 async with Client(streamable_http_client(f"{url}{path}"), mode=mode) as client:
                     assert (await listed(client))[0]["name"] == first
+
+
+async def test_all_who_see_the_same_tools_remember_one_set_of_them(tmp_path: Path) -> None:
+    """Of 10,000 tools it takes half a megabyte, for each session and subscription."""
+    async with Crib.open({"mcpServers": {}}, state_dir=tmp_path) as crib:
+        crib.add_functions(read, server="notes")
+        surface = await Surfaces(crib, "all").of(LOCAL)
+        assert surface.shown(LOCAL) == {"notes.read"}
+        assert surface.shown(LOCAL) is surface.shown(LOCAL)
+
+
+def read() -> str:
+    """Read."""
+    return ""

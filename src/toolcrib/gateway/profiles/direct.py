@@ -76,7 +76,7 @@ class DirectTools:
 
     def shown(self, caller: Caller) -> frozenset[str]:
         """See `Surface.shown`."""
-        return frozenset(public_name(key) for _, _, _, key in self.names(caller))
+        return self.names(caller).ids
 
     def input_schema(self, name: str, caller: Caller) -> JsonObject | None:
         """See `Surface.input_schema`."""

@@ -1,7 +1,9 @@
 """The names under which tools and prompts of all servers stand in one list."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
+from toolcrib.catalog import public_name
 from toolcrib.schema import WireNames
 
 
@@ -35,6 +37,11 @@ class DirectNames:
     def __iter__(self) -> Iterator[tuple[int, str, str, str]]:
         """Rank and id of the server, name and key of each, in order."""
         return iter(self._rows)
+
+    @cached_property
+    def ids(self) -> frozenset[str]:
+        """The public ids of all of them; one set, however many sessions remember it."""
+        return frozenset(public_name(key) for _, _, _, key in self._rows)
 
     def key_of(self, name: str) -> str | None:
         """The key behind a name, or None."""
