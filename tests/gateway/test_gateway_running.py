@@ -1,5 +1,7 @@
 """A gateway over HTTP as it is run: how it ends, what a supervisor sees, metrics and traces."""
 
+import logging
+import socket
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +15,12 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
+from starlette.types import Receive, Scope, Send
 
 from toolcrib import Crib
 from toolcrib.config import digest_of, new_token
 from toolcrib.gateway import Gateway, serve_http
+from toolcrib.gateway.listening import bound, serve_app
 from toolcrib.gateway.tracing import Traces
 
 pytestmark = pytest.mark.anyio
@@ -133,6 +137,39 @@ async def test_subscriptions_are_answered_before_it_ends(tmp_path: Path, path: s
             tasks.start_soon(listen)
             await over.wait()
             await server.stopped.wait()
+
+
+async def test_clients_that_read_nothing_hold_up_no_end_and_are_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    begun, ready, ended = anyio.Event(), anyio.Event(), anyio.Event()
+    scope = anyio.CancelScope()
+
+    async def endless(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            for kind in ("startup", "shutdown"):
+                await receive()
+                await send({"type": f"lifespan.{kind}.complete"})
+            return
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        for _ in range(20):
+            await send({"type": "http.response.body", "body": bytes(32_000_000), "more_body": True})
+            begun.set()  # more than the system takes, so that the next one waits
+
+    async def serve(listener: socket.socket) -> None:
+        with scope:
+            await serve_app(endless, listener, ready.set)
+        ended.set()
+
+    with anyio.fail_after(LIMIT), bound("127.0.0.1", 0) as listener:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(serve, listener)
+            await ready.wait()
+            async with await anyio.connect_tcp(*listener.getsockname()) as client:
+                await client.send(b"GET / HTTP/1.1\r\nhost: here\r\n\r\n")
+                await begun.wait()
+                scope.cancel()
+                await ended.wait()
+
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def ping() -> str:

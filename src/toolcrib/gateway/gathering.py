@@ -3,7 +3,7 @@
 uvicorn writes the head of a response as soon as it has it and the body after it, so that each answer is two segments
 and wakes its client twice. Here both wait for each other: until the response is complete, or for one turn of the event
 loop, where more of it is still to come. It also reads and drops the rest of a request that has been answered, for as
-long as its client likes; here the connection is ended.
+long as its client likes, and waits at its end for clients that read nothing; here such connections are ended.
 """
 
 import asyncio
@@ -15,6 +15,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 REST_SECONDS = 1.0
 """How long the rest of a request that has been answered may take to come, so that whoever sends it can read the answer
 (RFC 9112, 9.6)."""
+
+
+MOST_GATHERED = 64 * 1024
+"""Bytes that wait for more."""
 
 
 class GatheringProtocol(H11Protocol):
@@ -30,6 +34,12 @@ class GatheringProtocol(H11Protocol):
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY:
             self.loop.call_later(REST_SECONDS, self._hang_up, self.cycle)
+
+    def shutdown(self) -> None:
+        """See the base class; whoever does not read a response that is not complete can't hold up the end."""
+        super().shutdown()
+        if self.flow.write_paused and not self.cycle.response_complete:
+            self.transport.abort()
 
     def _hang_up(self, cycle: RequestResponseCycle) -> None:
         """End the connection if the rest of a request has not come yet."""
@@ -49,18 +59,23 @@ class _Gathering:
         self._transport = transport
         self._loop = loop
         self._parts: list[bytes] = []
+        self._size = 0
 
     def write(self, data: bytes) -> None:
-        """See `asyncio.WriteTransport`."""
+        """See `asyncio.WriteTransport`; much is written at once, so that whoever writes learns when to wait."""
         if not self._parts:
             self._loop.call_soon(self.flush)
         self._parts.append(data)
+        self._size += len(data)
+        if self._size > MOST_GATHERED:
+            self.flush()
 
     def flush(self) -> None:
         """Write what has been gathered."""
         if self._parts:
             data = b"".join(self._parts)
             self._parts.clear()
+            self._size = 0
             self._transport.write(data)
 
     def close(self) -> None:
