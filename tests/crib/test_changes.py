@@ -69,8 +69,7 @@ async def test_a_call_whose_tool_is_removed_meanwhile_finishes_and_the_removal_i
         with crib.events.subscribe() as events, anyio.fail_after(20):
             async with anyio.create_task_group() as calls:
                 calls.start_soon(fleeting)
-                changes = [each async for each in _until_removed(events)]
-                assert changes[-1] == CatalogChanged("one", removed=("one.fleeting",))
+                assert await _next_change(events) == CatalogChanged("one", removed=("one.fleeting",))
                 with pytest.raises(UnknownToolError):
                     await crib.call("one.fleeting")
                 assert not ends
@@ -78,11 +77,8 @@ async def test_a_call_whose_tool_is_removed_meanwhile_finishes_and_the_removal_i
         assert ends == ["in the end"]
 
 
-async def _until_removed(events: AsyncIterator[Any]) -> AsyncIterator[CatalogChanged]:
-    async for event in events:
-        if isinstance(event, CatalogChanged):
-            yield event
-            return
+async def _next_change(events: AsyncIterator[Any]) -> CatalogChanged:
+    return await anext(each async for each in events if isinstance(each, CatalogChanged))
 
 
 async def test_functions_and_sources_that_are_added_are_told() -> None:
@@ -94,3 +90,17 @@ async def test_functions_and_sources_that_are_added_are_told() -> None:
         with crib.events.subscribe() as events, anyio.fail_after(10):
             crib.add_functions(greet)
             assert await anext(events) == CatalogChanged("local", added=("local.greet",))
+
+
+async def test_a_server_that_was_not_there_at_first_is_listed_once_it_is(tmp_path: Path) -> None:
+    """A gateway may run for weeks, and start before the servers behind it."""
+    program = tmp_path / "server.py"
+    entry = {"command": sys.executable, "args": ["-S", str(program), "Normal"]}
+    config = {"mcpServers": {"late": entry}, "toolcrib": {"first_listing_wait": 60}}
+    async with Crib.open(config, state_dir=tmp_path / "state") as crib:
+        with anyio.fail_after(20), crib.events.subscribe() as events:
+            assert await crib.list_first() == []  # it has failed
+            program.symlink_to(STUB)
+            assert await crib.list_first() == []  # nobody waits for what has failed once
+            assert await _next_change(events) == CatalogChanged("late", added=("late.echo",))
+        assert [tool.id for tool in crib.known_tools()] == ["late.echo"]

@@ -185,7 +185,8 @@ class Crib(CribAdding, CribOperating):
             skills, unknown = await self.skills.found(answer.query, caller=caller)
             answer = replace(answer, skills=skills, unknown=[*answer.unknown, *unknown])
         if answer.sources is None and (answer.nothing_fits or not answer.found):
-            failed = [each.id for each in self.servers if each.tools is None and each.in_trouble]
+            again = self._listings.tried_again
+            failed = [each.id for each in self.servers if each.tools is None and (each.in_trouble or each.id in again)]
             failed = [each for each in failed if server in {None, each} and not self._is_hidden(each, caller)]
             answer = replace(answer, failed=failed)
         return replace(answer, off=await self._dynamic.fitting(answer.query, caller, server))

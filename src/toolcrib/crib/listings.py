@@ -51,6 +51,7 @@ class Listings:
         self._is_off = is_off
         self._digests: dict[str, str] = {}
         self._first: dict[str, anyio.Event] = {}
+        self._trying_again: set[str] = set()
 
     def take_stored(self, server: McpServer) -> None:
         """Take in what a server listed last, if it is not there already; its definitions stay unread."""
@@ -123,6 +124,8 @@ class Listings:
     ) -> list[str]:
         """List servers that never were, wait a little, and name those that are still to come.
 
+        One that could not be listed at first is tried again, for which nobody waits: it is told as a change.
+
         Args:
             tasks: The listings run on in it.
             server: Only this server; None means all. Servers that are off are left alone.
@@ -137,14 +140,30 @@ class Listings:
             and not self.is_listed_for(each, (asked := context(each.id)).principal)
         ]
         for each, asked in wanted:
-            if part_name(each.id, asked.principal) not in self._first:
+            part = part_name(each.id, asked.principal)
+            if part not in self._first:
                 tasks.start_soon(self.list_quietly, each, asked)
-                self._first[part_name(each.id, asked.principal)] = anyio.Event()
+                self._first[part] = anyio.Event()
+            elif self._first[part].is_set() and part not in self._trying_again:
+                self._trying_again.add(part)
+                tasks.start_soon(self._list_again, part, each, asked)
         with anyio.move_on_after(self._patience):
             for each, asked in wanted:
                 if (first := self._first.get(part_name(each.id, asked.principal))) is not None:
                     await first.wait()
         return [each.id for each, asked in wanted if not self._is_first_done(each.id, asked)]
+
+    @property
+    def tried_again(self) -> frozenset[str]:
+        """The servers that could not be listed and are being tried again."""
+        return frozenset(map(public_name, self._trying_again))
+
+    async def _list_again(self, part: str, server: McpServer, context: RequestContext) -> None:
+        """Connect a server that could not be listed; one that has failed often is left alone for a while."""
+        try:
+            await self.list_quietly(server, context)
+        finally:
+            self._trying_again.discard(part)
 
     def is_listed_for(self, server: McpServer, principal: str) -> bool:
         """Whether the catalog has what a server lists to a principal; what it listed before is taken in for it."""
