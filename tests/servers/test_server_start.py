@@ -169,18 +169,19 @@ async def test_one_server_that_fails_touches_no_other(stub, open_pool, call):
 
 
 async def test_starts_are_bounded_in_number(stub, open_pool):
-    servers = [stub("Mute", start_timeout=0.2, protocol="legacy") for _ in range(3)]
-    named = {f"s{number}": server for number, server in enumerate(servers)}
-
-    async def fail(name):
-        with pytest.raises(ServerStartError):
-            await opened[name].ensure()
+    """Each begins when the one before has listed its tools."""
+    named = {f"s{number}": stub("Normal", protocol="legacy") for number in range(3)}
 
     async with open_pool({"max_parallel_starts": 1}, **named) as opened, anyio.create_task_group() as tasks:
         for name in named:
-            tasks.start_soon(fail, name)
-    spans = sorted((server.records[0]["at"], server.records[-1]["at"]) for server in servers)
-    assert all(server.records[-1]["event"] == "end of input" for server in servers)
+            tasks.start_soon(opened[name].ensure)
+    spans = sorted(
+        (server.records[0]["at"], each["at"])
+        for server in named.values()
+        for each in server.records
+        if each.get("message", {}).get("method") == "tools/list"
+    )
+    assert len(spans) == 3
     assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(spans))
 
 
