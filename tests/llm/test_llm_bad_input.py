@@ -119,7 +119,7 @@ async def test_an_api_that_is_busy_or_fails_takes_the_question_back(crib: Crib, 
 
 @over_each
 async def test_an_api_that_stays_silent_is_given_up_in_time(crib: Crib, vendor: Vendor) -> None:
-    async with vendor.client(crib, silent := anyio.Event(), vendor.answer("hi"), timeout=0.5) as (client, _):
+    async with vendor.client(crib, silent := anyio.Event(), vendor.answer("hi"), timeout=1.0) as (client, _):
         with anyio.fail_after(20), pytest.raises(ProviderError, match="did not answer in time"):
             await client.chat("hi")
         silent.set()
