@@ -20,13 +20,51 @@ REST_SECONDS = 1.0
 MOST_GATHERED = 64 * 1024
 """Bytes that wait for more."""
 
+STALL_SECONDS = 60.0
+"""For how long, at least, a client may take nothing of an answer, send nothing of a body that it has begun, or not
+complete the head of a request; at most it is twice as long."""
+
 
 class GatheringProtocol(H11Protocol):
     """uvicorn's protocol, over a transport that gathers what is written."""
 
+    _received = 0
+    _stood: tuple[str, object] | None = None
+    _next_look: asyncio.TimerHandle
+
     def connection_made(self, transport: asyncio.Transport) -> None:
         """See `asyncio.Protocol`."""
         super().connection_made(cast("asyncio.Transport", _Gathering(transport, self.loop)))
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See `asyncio.Protocol`."""
+        self._next_look.cancel()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """See `asyncio.Protocol`."""
+        self._received += 1
+        super().data_received(data)
+
+    def _look(self) -> None:
+        """End the connection if it still waits for its client where it did the last time."""
+        stands = self._waits_at()
+        if stands is not None and stands == self._stood:
+            self.transport.abort()
+            return
+        self._stood = stands
+        self._next_look = self.loop.call_later(STALL_SECONDS, self._look)
+
+    def _waits_at(self) -> tuple[str, object] | None:
+        """How far its client has come, while something waits for it."""
+        if self.transport.get_write_buffer_size():
+            return "answer", cast("_Gathering", self.transport).taken
+        if self.conn.their_state is h11.IDLE:
+            return "head", self.cycle
+        if self.conn.their_state is h11.SEND_BODY and not self.flow.read_paused:
+            return "body", self._received
+        return None
 
     def on_response_complete(self) -> None:
         """All of a response is written."""
@@ -60,6 +98,12 @@ class _Gathering:
         self._loop = loop
         self._parts: list[bytes] = []
         self._size = 0
+        self._written = 0
+
+    @property
+    def taken(self) -> int:
+        """How many bytes the client's side has taken so far."""
+        return self._written - self._transport.get_write_buffer_size()
 
     def write(self, data: bytes) -> None:
         """See `asyncio.WriteTransport`; much is written at once, so that whoever writes learns when to wait."""
@@ -74,6 +118,7 @@ class _Gathering:
         """Write what has been gathered."""
         if self._parts:
             data = b"".join(self._parts)
+            self._written += len(data)
             self._parts.clear()
             self._size = 0
             self._transport.write(data)
