@@ -4,7 +4,7 @@ One hierarchy under `ToolcribError`. Each class has a stable `code` for programs
 happened to which server or tool (`message`) and what to do about it (`hint`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar
 
 
@@ -186,3 +186,28 @@ def shown(name: str, limit: int = 120) -> str:
     """A name from outside as it may stand in a message: quoted, on one line, cut when very long."""
     text = repr(name)
     return text if len(text) <= limit else f"{text[:limit]}…'"
+
+
+LEAST_LIKENESS = 0.65
+"""Share of letters in common, in order, below which one name was not meant by another; `difflib`'s ratio."""
+SAME_LIKENESS = 0.1
+"""How much less like it than the best one a name may be, and be named beside that one."""
+
+
+def probably_meant(name: str, names: Iterable[str], limit: int = 3) -> list[str]:
+    """Those of some names that were probably meant by one that is none of them, best first.
+
+    Only what is about as near as the nearest: beside a slip of one letter, all else is far off.
+
+    Args:
+        name: What was written; the first hundred letters are looked at.
+        names: What there is.
+        limit: How many to name.
+    """
+    from difflib import SequenceMatcher, get_close_matches
+
+    wanted = name[:100]
+    near = get_close_matches(wanted, list(names), limit, LEAST_LIKENESS)
+    # as `get_close_matches` puts them: the order makes a difference to the ratio
+    likeness = [SequenceMatcher(None, each, wanted).ratio() for each in near]
+    return [each for each, ratio in zip(near, likeness, strict=True) if ratio >= likeness[0] - SAME_LIKENESS]

@@ -198,7 +198,7 @@ async def test_using_a_skill_tells_what_is_there_and_what_is_not(crib: Crib, wri
         "none": "There is no server 'none'.",
         "nobody": "There is no server 'nobody'.",
         "trakcer": "There is no server 'trakcer'. Did you mean tracker?",
-        "tracker.lok": "There is no tool 'tracker.lok'. Did you mean tracker.look or tracker.close?",
+        "tracker.lok": "There is no tool 'tracker.lok'. Did you mean tracker.look?",
     }
     assert crib.skills.used == [used]
     assert (await crib.use_skill("skill:all")).tools == used.tools

@@ -1,6 +1,5 @@
 """`toolcrib servers add` and `remove`: entries of the configuration that come from a registry."""
 
-from difflib import get_close_matches
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -16,7 +15,7 @@ from toolcrib.cli.streams import one_line, print_json, print_text, safe, tell
 from toolcrib.cli.switching import ServerName, configured, switches
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config, user_config_dir
-from toolcrib.errors import UsageError, shown
+from toolcrib.errors import UsageError, probably_meant, shown
 from toolcrib.files import expanded
 
 if TYPE_CHECKING:
@@ -125,7 +124,7 @@ def _described(directory: "Directory", name: str) -> "ServerDescription":
     known = directory.servers()
     if name in known:
         return known[name]
-    near = get_close_matches(name, known, cutoff=0.7) or [each for each in known if each.rpartition("/")[2] == name]
+    near = probably_meant(name, known) or [each for each in known if each.rpartition("/")[2] == name]
     hint = f"Did you mean {' or '.join(near[:3])}?" if near else "toolcrib servers search finds servers by words."
     raise UsageError(f"No registry has a server {shown(name)}.", hint=hint)
 

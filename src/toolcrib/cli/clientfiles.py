@@ -118,6 +118,9 @@ def print_found(files: Sequence[ClientFile], candidates: Sequence[Candidate]) ->
     """Tell each client's file, its servers, and what becomes of them."""
     if not files:
         print_text(f"No servers of these clients were found here: {', '.join(each.title for each in CLIENTS)}.")
+        print_text(
+            "--file FILE reads one that is elsewhere; toolcrib servers search WORDS finds servers in registries."
+        )
     broken = [each for each in files if each.error is not None]
     for path, group in groupby(candidates, lambda each: each.path):
         servers = [*group]

@@ -115,7 +115,10 @@ def _print_end(costs: Costs, spent: int, seconds: float, files: Sequence[Path] |
     else:
         print_styled(("Your own client", "bold"))
         if files is None:
+            from toolcrib.clients import CLIENTS
+
             print_styled("toolcrib install CLIENT --dry-run shows how Toolcrib would take its servers over.")
+            print_styled(f"CLIENT is one of {', '.join(each.id for each in CLIENTS)}.")
             print_styled(f"By hand: move the servers from its configuration into {_own_file()}.")
         print_styled("In place of its servers, the client's configuration gets this:")
     print_text(json.dumps(client_entry(_configs(files)), ensure_ascii=False, indent=2))

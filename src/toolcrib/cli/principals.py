@@ -2,7 +2,6 @@
 
 import re
 from datetime import UTC, datetime, timedelta
-from difflib import get_close_matches
 from typing import Annotated
 
 import typer
@@ -21,7 +20,7 @@ from toolcrib.config import (
     principal_name,
     user_state_dir,
 )
-from toolcrib.errors import UsageError, shown
+from toolcrib.errors import UsageError, probably_meant, shown
 
 _ABOUT = """List, add and remove those who may use the gateway over HTTP, each with tokens of their own.
 
@@ -157,7 +156,7 @@ def _none_of(name: str, token: str | None, file: TokenFile) -> UsageError:
     which = f"no token {shown(token)}" if token else "no tokens that were made here"
     if token and (own := [each.name for each in file.tokens if each.principal == name]):
         hint = f"Its tokens: {', '.join(own)}."
-    elif near := get_close_matches(name, {each.principal for each in file.tokens}):
+    elif near := probably_meant(name, sorted({each.principal for each in file.tokens})):
         hint = f"Did you mean {' or '.join(near)}?"
     else:
         hint = "toolcrib principals lists them; those of the configuration are removed there."

@@ -13,6 +13,7 @@ import typer
 from toolcrib import __version__
 from toolcrib.cli.streams import abandon_output, prepare_streams, print_text
 from toolcrib.cli.troubles import report
+from toolcrib.errors import UsageError, shown
 
 COMMANDS = {
     "demo": "Show what Toolcrib does, on servers that ship with it.",
@@ -38,6 +39,25 @@ COMMANDS = {
 }
 """The commands in the order of the help. Each is the function, or the group, of its name in the module of its name;
 where Python has the name for itself, with a `_` behind it."""
+
+ELSEWHERE = {
+    "add": "toolcrib servers add NAME adds a server of a registry; toolcrib import those of your clients.",
+    "approvals": "toolcrib approve lists what waits.",
+    "config": "toolcrib alone says where your configuration is; toolcrib doctor what is wrong with it.",
+    "grants": "toolcrib approve grants lists what was granted.",
+    "help": "toolcrib --help lists all commands.",
+    "init": "toolcrib import takes over the servers that your clients have.",
+    "list": "toolcrib servers lists the servers; toolcrib search finds tools.",
+    "login": "toolcrib servers login NAME logs in to a server.",
+    "remove": "toolcrib servers remove NAME removes a server; toolcrib uninstall Toolcrib from a client.",
+    "runs": "toolcrib console shows the runs of scripts; toolcrib journal --run ID the calls of one.",
+    "skills": "toolcrib search finds skills too; toolcrib show skill:NAME shows one.",
+    "status": "toolcrib servers tells how the servers are; toolcrib alone where you stand.",
+    "tools": "toolcrib search finds tools by what they do; toolcrib tokens counts what they cost.",
+    "ui": "toolcrib console is the page that shows what the tools do.",
+    "version": "toolcrib --version prints it.",
+}
+"""Words that are no commands though what they stand for is there, and where it is."""
 
 INTERRUPTED = 130
 """What a shell reports of a program that SIGINT has ended."""
@@ -97,6 +117,8 @@ def _run(words: list[str], *, debug: bool) -> int:
         from toolcrib.cli.logs import log_everything
 
         log_everything()
+    if (wanted := _wanted(words)) in ELSEWHERE:
+        raise UsageError(f"No such command {shown(wanted)}.", hint=ELSEWHERE[wanted])
     whole = typer.main.get_command(_application(words))
     try:
         with whole.make_context("toolcrib", words) as context:
@@ -105,12 +127,16 @@ def _run(words: list[str], *, debug: bool) -> int:
         return done.exit_code
 
 
+def _wanted(words: Sequence[str]) -> str:
+    return next((word for word in words if not word.startswith("-")), "")
+
+
 def _application(words: Sequence[str]) -> typer.Typer:
     """The application with the wanted command whole, and the others by name and help alone: their modules are
     never loaded."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
     app.callback(context_settings=_HELP_NAMES)(_toolcrib)
-    wanted = next((word for word in words if not word.startswith("-")), None)
+    wanted = _wanted(words)
     for name, about in COMMANDS.items():
         function: Any = _unloaded
         if name == wanted:

@@ -1,7 +1,6 @@
 """`toolcrib search`: find tools by what they do."""
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,7 +16,7 @@ from toolcrib.cli.streams import print_json, print_text, tell, typed
 from toolcrib.cli.tables import print_styled, print_table
 from toolcrib.cli.troubles import FAILED
 from toolcrib.config import Config
-from toolcrib.errors import UsageError, shown
+from toolcrib.errors import UsageError, probably_meant, shown
 
 if TYPE_CHECKING:
     from toolcrib.catalog import Tool
@@ -123,7 +122,7 @@ def _known(crib: "Crib", tag: str) -> None:
     by_fold = {each.casefold(): each for each in tags}
     if tag.casefold() in by_fold:
         return
-    near = [by_fold[each] for each in get_close_matches(tag.casefold(), by_fold)]
+    near = [by_fold[each] for each in probably_meant(tag.casefold(), by_fold)]
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(tags[:_MOST_TAGS]) or 'none'}."
     raise UsageError(f"No server has the tag {shown(tag)}, and no tool is in a group of that name.", hint=hint)
 

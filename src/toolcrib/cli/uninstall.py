@@ -91,7 +91,10 @@ def _wanted(
 ) -> list[tuple[Client, Path]]:
     """The files that are meant, each with its client."""
     if everywhere == bool(names) or (file is not None and len(names) != 1):
-        raise UsageError("Name the clients, or say --all; a file belongs to one client.")
+        raise UsageError(
+            "Name the clients, or say --all; a file belongs to one client.",
+            hint="toolcrib uninstall --all --dry-run shows where Toolcrib is.",
+        )
     if file is not None:
         return [(client(names[0]), expanded(file).absolute())]
     known = installations.known()

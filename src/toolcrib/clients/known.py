@@ -4,11 +4,10 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Literal
 
-from toolcrib.errors import UsageError, shown
+from toolcrib.errors import UsageError, probably_meant, shown
 
 System = Literal["linux", "macos", "windows"]
 Format = Literal["json", "toml", "yaml"]
@@ -136,6 +135,6 @@ def client(name: str) -> Client:
         if wanted in {each.id, each.title.lower().replace(" ", "-")}:
             return each
     ids = [each.id for each in CLIENTS]
-    near = get_close_matches(wanted, ids, n=2)
-    meant = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise UsageError(f"{shown(name)} is no client known here.", hint=f"{meant}Known are {', '.join(ids)}.")
+    near = probably_meant(wanted, ids, 2)
+    hint = f"Did you mean {' or '.join(near)}? " if near else ""
+    raise UsageError(f"{shown(name)} is no client known here.", hint=f"{hint}Known are {', '.join(ids)}.")

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +10,7 @@ from toolcrib.broker import LOCAL, Caller, CallerContext, ListedTool, Options, O
 from toolcrib.catalog import SKILL_HEAD, SKILLS, RequestContext
 from toolcrib.crib.skillneeds import NeedsOf, SkillNeeds, UsedSkill
 from toolcrib.crib.skillsearch import SkillIndex, as_tool
-from toolcrib.errors import DeniedError, ProtocolError
+from toolcrib.errors import DeniedError, ProtocolError, probably_meant
 from toolcrib.files import expanded
 from toolcrib.search import Browse, Query, Select
 from toolcrib.skills import SKILL_FILE, Skill, SkillError, SkillFiles, SkillSource, UnknownSkillError, load
@@ -79,7 +78,7 @@ class Skills:
         known = {each.name: each for each in self.known(caller)}
         bare = name.removeprefix(SKILL_HEAD)
         if bare not in known:
-            raise UnknownSkillError(bare, get_close_matches(bare[:100], known, 3))
+            raise UnknownSkillError(bare, probably_meant(bare, known))
         return known[bare]
 
     def files(self, skill: Skill) -> list[str]:

@@ -9,6 +9,8 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from heapq import nsmallest
 
+from toolcrib.errors import SAME_LIKENESS
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[^\W\d_A-Z]+|\d+")
 MOST_WORDS = 12
 """Words of a name that are looked for."""
@@ -56,7 +58,9 @@ class NearNames:
             ratio = max(_ratio(matcher, _plain(candidate)), _ratio(matcher, _plain(tail)) - 0.02)
             if ratio >= LEAST_LIKENESS:
                 likeness.append((-ratio, candidate))
-        return tuple(candidate for _, candidate in sorted(likeness)[:limit])
+        likeness.sort()
+        # beside a slip of one letter, all else is far off
+        return tuple(candidate for ratio, candidate in likeness[:limit] if ratio <= likeness[0][0] + SAME_LIKENESS)
 
     @cached_property
     def _text(self) -> str:
