@@ -62,3 +62,9 @@ def test_every_help_fits_the_terminal(
     out = cli(*path, "--help").out
     assert [line for line in out.splitlines() if len(line) > columns] == []
     assert "\\" not in out.replace("\\n", "")  # no mark of the layout is shown
+
+
+@pytest.mark.parametrize("path", [(), *PATHS], ids=" ".join)
+def test_no_help_names_types_of_the_language(cli: Cli, path: tuple[str, ...]) -> None:
+    out = cli(*path, "--help").out
+    assert [each for each in re.findall(r"<([^>]*)>", out) if "|" not in each] == []  # choices are said

@@ -45,7 +45,10 @@ def add(
         ),
     ] = None,
     key: Annotated[
-        str | None, typer.Option("--key", help="The entry's key; else the last part of the name.", show_default=False)
+        str | None,
+        typer.Option(
+            "--key", metavar="KEY", help="The entry's key; else the last part of the name.", show_default=False
+        ),
     ] = None,
     kind: Annotated[
         Kind | None, typer.Option("--as", help="How to have it, where there are several ways.", show_default=False)

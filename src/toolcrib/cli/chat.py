@@ -59,7 +59,9 @@ def chat(
             "--surface", metavar="NAME", help="all, deferred, search or native; else what fits.", show_default=False
         ),
     ] = None,
-    rounds: Annotated[int, typer.Option("--rounds", min=1, max=10, help="Rounds of calls for one question.")] = 10,
+    rounds: Annotated[
+        int, typer.Option("--rounds", metavar="N", min=1, max=10, help="Rounds of calls for one question.")
+    ] = 10,
     system: Annotated[
         str, typer.Option("--system", metavar="TEXT", help="Standing instructions.", show_default=False)
     ] = "",

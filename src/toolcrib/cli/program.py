@@ -120,11 +120,26 @@ def _run(words: list[str], *, debug: bool) -> int:
     if (wanted := _wanted(words)) in ELSEWHERE:
         raise UsageError(f"No such command {shown(wanted)}.", hint=ELSEWHERE[wanted])
     whole = typer.main.get_command(_application(words))
+    _without_types(whole)
     try:
         with whole.make_context("toolcrib", words) as context:
             return whole.invoke(context) or 0
     except typer.Exit as done:
         return done.exit_code
+
+
+def _without_types(command: Any) -> None:
+    """Keep Python's names of types out of the help of arguments, where they stand behind names that say it: typer has
+    no way to leave out the second part of `CLIENT <list[str]>`."""
+    for each in getattr(command, "commands", {}).values():
+        _without_types(each)
+    for each in command.params:
+        if each.param_type_name == "argument":
+            each.display_type_rich = _no_type
+
+
+def _no_type(ctx: object) -> None:
+    return None
 
 
 def _wanted(words: Sequence[str]) -> str:

@@ -46,9 +46,14 @@ def search(
         ),
     ] = None,
     server: Annotated[
-        str | None, typer.Option("--server", "-s", help="Only tools of this server.", autocompletion=completing.servers)
+        str | None,
+        typer.Option(
+            "--server", "-s", metavar="NAME", help="Only tools of this server.", autocompletion=completing.servers
+        ),
     ] = None,
-    tag: Annotated[str | None, typer.Option("--tag", "-t", help="Only tools with this tag or group.")] = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", "-t", metavar="TAG", help="Only tools with this tag or group.")
+    ] = None,
     read_only: Annotated[bool, typer.Option("--read-only", help="Only tools that change nothing.")] = False,
     detail: Annotated[Detail, typer.Option("--detail", "-d", help="How much to say of each.")] = Detail.BRIEF,
     limit: Annotated[

@@ -16,7 +16,9 @@ from toolcrib.config import Config
 
 
 def tokens(
-    top: Annotated[int, typer.Option("--top", "-n", min=0, help="How many of the heaviest tools to name.")] = 10,
+    top: Annotated[
+        int, typer.Option("--top", "-n", metavar="N", min=0, help="How many of the heaviest tools to name.")
+    ] = 10,
     config: ConfigFiles = None,
     as_json: AsJson = False,
 ) -> int:
