@@ -14,6 +14,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Too
 
 from toolcrib import Crib
 from toolcrib.broker import text_of
+from toolcrib.crib.changes import MOST_WORDS, told_by
 from toolcrib.errors import UnknownToolError
 from toolcrib.events import CatalogChanged
 
@@ -90,6 +91,24 @@ async def test_functions_and_sources_that_are_added_are_told() -> None:
         with crib.events.subscribe() as events, anyio.fail_after(10):
             crib.add_functions(greet)
             assert await anext(events) == CatalogChanged("local", added=("local.greet",))
+
+
+@pytest.mark.parametrize("kind", ["resources/list_changed", "tools/list_changed", "resources/updated"])
+async def test_a_change_with_more_words_than_wait_for_slow_clients_is_told_without_them(kind: str) -> None:
+    method, about = f"notifications/{kind}", {"uri": "up://it"} if kind == "resources/updated" else {}
+    few, many = ({**about, "_meta": {"own": "x" * length}} for length in (100, MOST_WORDS))
+    told, bare = told_by("up", method, few), told_by("up", method, many)
+    assert told is not None
+    assert told.words == {"_meta": {"own": "x" * 100}}
+    if kind == "tools/list_changed":  # told by what has changed of the tools
+        assert bare is None
+    else:
+        assert bare is not None
+        assert (bare, bare.words) == (told, {})
+
+
+async def test_a_resource_whose_uri_is_longer_than_any_is_not_told_of() -> None:
+    assert told_by("up", "notifications/resources/updated", {"uri": "up://" + "x" * 10_000}) is None
 
 
 async def test_a_server_that_was_not_there_at_first_is_listed_once_it_is(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """What a new listing changes of the catalog, told to whoever listens."""
 
+import json
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
@@ -41,6 +42,10 @@ def published(registry: ToolRegistry, events: EventBus, part: str) -> Generator[
 _OF_HOP = ("io.modelcontextprotocol/subscriptionId", "io.modelcontextprotocol/serverInfo")
 """Members of a notification's `_meta` that are between a server and whoever is connected to it."""
 
+MOST_WORDS = 65_536
+"""Characters of JSON that a notification may say beside what has changed: it waits for each client that reads none."""
+_LONGEST_URI = 8_192
+
 
 def told_by(
     source_id: str, method: str, params: Mapping[str, Any]
@@ -55,20 +60,22 @@ def told_by(
             return OffersChanged(source_id, "prompts", words)
         case "notifications/tools/list_changed" if words:
             return ToolsToldOf(source_id, words)
-        case "notifications/resources/updated" if isinstance(uri := words.pop("uri", None), str):
+        case "notifications/resources/updated" if (
+            isinstance(uri := params.get("uri"), str) and len(uri) <= _LONGEST_URI
+        ):
             return ResourceUpdated(source_id, uri, words)
         case _:
             return None
 
 
 def _words(params: Mapping[str, Any]) -> JsonObject:
-    """What a notification says, without what belongs to its hop."""
-    words = dict(params)
+    """What a notification says beside what has changed, without what belongs to its hop; nothing of too much."""
+    words = {name: each for name, each in params.items() if name != "uri"}
     if isinstance(meta := words.pop("_meta", None), Mapping):
         kept = {name: each for name, each in cast("JsonObject", meta).items() if name not in _OF_HOP}
         if kept:
             words["_meta"] = kept
-    return words
+    return words if not words or len(json.dumps(words)) <= MOST_WORDS else {}
 
 
 async def tell_if_changed(server: McpServer, event: OffersChanged, before: Sequence[bytes], events: EventBus) -> None:
